@@ -88,7 +88,7 @@ local function start(options)
 end
 
 describe("a dialect", function()
-  it("is recognised, and served in its own way", function()
+  it("is recognised by its first message, and handled by its own methods", function()
     for _, options in ipairs { {}, { dialect = "toy" } } do
       local peer, serving, seen, said = start(options)
       assert.same({ "x", "sum", "sleep" }, (peer:call("hello", { depth = 1 })))
@@ -104,7 +104,7 @@ describe("a dialect", function()
     end
   end)
 
-  it("has its own codes and its own way to cancel", function()
+  it("has its own error codes and cancellation", function()
     local peer, serving = start()
     peer:call("hello", {})
     assert.equal(-1, select(2, peer:call("do", { "sleep", {}, 0.05 })).code)

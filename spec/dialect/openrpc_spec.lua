@@ -56,7 +56,7 @@ describe("a dialect that is not built in", function()
     assert.equal(0, status)
   end)
 
-  it("is a clear error if it is missing or invalid", function()
+  it("is reported by name if it is missing or invalid", function()
     assert.matches('no dialect "nonesuch"; there are .*gevals', select(2, pintle.dialect.get "nonesuch"))
     assert.is_nil((pintle.dialect.get "../openrpc"))
     assert.has_error(function() pintle.dialect.add { name = "half", framing = "line" } end,

@@ -7,7 +7,7 @@ local mcp = {}
 mcp.INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
   .. '"capabilities":{"sampling":{},"roots":{}},"clientInfo":{"name":"spec","version":"1"}}}'
 
--- What every request has in the era without a handshake.
+-- The `_meta` of every request in the modern era.
 mcp.META = {
   ["io.modelcontextprotocol/protocolVersion"] = "2026-07-28",
   ["io.modelcontextprotocol/clientCapabilities"] = {},
@@ -15,7 +15,7 @@ mcp.META = {
 
 function mcp.start(config) return extension.plugin("toolbox", config and { "--config", json.encode(config) }) end
 
--- One that has shaken hands.
+-- A client after the handshake.
 function mcp.classic(config)
   local plugin = mcp.start(config)
   plugin:say(mcp.INITIALIZE, '{"jsonrpc":"2.0","method":"notifications/initialized"}')
@@ -32,7 +32,7 @@ function mcp.with_meta(params, meta)
   return full
 end
 
--- Asks; what is said next need not be the answer.
+-- Sends a request. The next message need not be the response.
 function mcp.ask(plugin, method, params) return plugin:call(method, params, 7) end
 
 function mcp.ask_modern(plugin, method, params, meta) return plugin:call(method, mcp.with_meta(params, meta), 7) end

@@ -1,5 +1,5 @@
 -- Plays an MCP server with resources, prompts, completions and subscriptions in plain lines of JSON:
--- lua5.4 spec/support/mcp_library.lua classic|modern HEARD. All that it hears is appended to the file HEARD.
+-- lua5.4 spec/support/mcp_library.lua classic|modern HEARD. All that it receives is appended to the file HEARD.
 local core = require "pintle.core"
 local json = core.json
 
@@ -77,7 +77,7 @@ local CONTENTS = {
 
 local calls = {}
 
--- Sends a notification, as if by itself.
+-- Sends a notification of its own accord.
 function calls.notify(request, args)
   local id = nil
   if is_modern then id = args.uri and subscribed[args.stream or args.uri] or lists end

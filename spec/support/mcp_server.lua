@@ -1,5 +1,5 @@
 -- Plays an MCP server in plain lines of JSON, strictly or badly: lua5.4 spec/support/mcp_server.lua BEHAVIOUR HEARD
--- All that it hears is appended to the file HEARD.
+-- All that it receives is appended to the file HEARD.
 local core = require "pintle.core"
 local json = core.json
 
@@ -24,7 +24,7 @@ local function refuse(request, code, message, data)
 end
 local function tell(method, params) write { method = method, params = params } end
 
--- Asks the client, and waits for its answer.
+-- Sends a request to the client, and waits for the response.
 local function ask(method, params)
   write { id = "q", method = method, params = params }
   return read()
@@ -124,7 +124,7 @@ local CLASSIC = {
   serverInfo = { name = "old", version = "1" }, instructions = "Be gentle.",
 }
 
--- With a handshake: nothing goes before it.
+-- The classic era: no request is valid before the handshake.
 local function serve_classic(told, on_stranger)
   local is_open = false
   for message in read do
@@ -203,7 +203,7 @@ local answers = {
   end,
 }
 
--- Without one: every request has to be complete in itself.
+-- The modern era: every request has all metadata.
 local function serve_modern_message(message)
   if message.id == nil then
     tell("heard", message)

@@ -1,4 +1,4 @@
--- A host and what it says to the servers that spec/support/mcp_server.lua plays.
+-- A host, and the messages that it sends to the servers played by spec/support/mcp_server.lua.
 local children = require "spec.support.children"
 local hosts = require "pintle.host"
 local json = require("pintle.core").json
@@ -8,7 +8,7 @@ local stage = {}
 
 local heard
 
--- Before and after each spec; nothing may be left then.
+-- Called before and after each spec. Checks that no process and no descriptor is left.
 function stage.set()
   stage.nothing_left, heard, stage.entries = children.stock(), os.tmpname(), {}
 end
@@ -31,7 +31,7 @@ function stage.start(host, behaviour, options, server)
   return host:start(given)
 end
 
--- The lines that the server has heard.
+-- The lines that the server has received.
 function stage.lines()
   local list = {}
   for line in io.lines(heard) do list[#list + 1] = line end

@@ -1,5 +1,5 @@
 -- Plays an MCP server whose tools run as tasks, in plain lines of JSON:
--- lua5.4 spec/support/mcp_tasks.lua classic|modern HEARD. All that it hears is appended to the file HEARD. Each poll
+-- lua5.4 spec/support/mcp_tasks.lua classic|modern HEARD. All that it receives is appended to the file HEARD. Each poll
 -- moves a task to the next status of its list.
 local json = require("pintle.core").json
 

@@ -71,7 +71,7 @@ describe("a document", function()
     return ok and made:text() or message, ok and made.cursor
   end
 
-  it("is edited anywhere", function()
+  it("is edited at any position", function()
     for _, case in ipairs {
       { "", at(0, 0), at(0, 0), "x", "x", at(0, 1) },
       { "ab\ncd\nef", at(0, 1), at(2, 1), "-", "a-f", at(0, 2) },

@@ -157,7 +157,7 @@ describe("a client of an editor's server", function()
     return plugin:execute("edit", args, options)
   end
 
-  it("has operations as methods, with their arguments as params, and ends by the end of input", function()
+  it("calls operations as methods with their arguments as params, and stops the server by ending its input", function()
     local host <close> = new_host()
     local plugin = assert(start(host, { edit = '"result":"done"', ["move-cursor"] = INITIALIZED }, {
       options = { process_id = false },
@@ -173,7 +173,7 @@ describe("a client of an editor's server", function()
     }, read())
   end)
 
-  it("reads results of all types, and keeps them whole", function()
+  it("reads results of all types, and keeps the whole result", function()
     assert.same({ success = true, message = "done", outputs = { line = 3 },
                   result = { message = "done", outputs = { line = 3 } } },
       outcome '"result":{"message":"done","outputs":{"line":3}}')
@@ -227,7 +227,7 @@ describe("a client of an editor's server", function()
     assert.same({ 4, "END" }, { #lines, lines[4] })
   end)
 
-  it("passes raw methods and notifications, both ways, and answers integers with integers", function()
+  it("passes raw methods and notifications in both directions, and answers integer ids with integers", function()
     local host <close> = new_host()
     local heard = {}
     local plugin = assert(start(host, {
@@ -265,7 +265,7 @@ describe("client and server", function()
     fn(greeter, logged)
   end
 
-  it("understand each other, with the plugin that serves every protocol", function()
+  it("execute operations of a plugin that serves every protocol", function()
     with_greeter(function(greeter, logged)
       assert.same({ "greeter", "1.0.0", "Says hello" },
         { greeter.manifest.name, greeter.manifest.version, greeter.manifest.description })
@@ -284,7 +284,7 @@ describe("client and server", function()
     end)
   end)
 
-  it("keep outputs and failures as they were", function()
+  it("transmit outputs and failures unchanged", function()
     local host <close> = new_host()
     local scribe = assert(host:start { command = { "lua5.4", "spec/support/editor_plugin.lua" } })
     assert.same({ line = 3, at = { 0.5 } }, scribe:execute("move-cursor", { line = 3, at = { 0.5 } }).outputs)
@@ -296,7 +296,7 @@ describe("client and server", function()
     assert.same({ 7 }, (scribe:call("count", { 7 })))
   end)
 
-  it("talk in both directions at once", function()
+  it("call each other at the same time", function()
     local host <close> = new_host()
     local scribe = assert(host:start {
       command = { "lua5.4", "spec/support/editor_plugin.lua" },

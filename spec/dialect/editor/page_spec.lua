@@ -10,7 +10,7 @@ end
 describe("the page on the editor's protocol", function()
   local page = read "docs/dialects/editor.md"
 
-  it("shows a message as it is", function()
+  it("shows the actual bytes of a message", function()
     local shown = page:match "```text\n(content%-type.-)\n```"
     assert.equal(editor.frame(shown:match "\n\n(.*)$"), (shown:gsub("\n", "\r\n")))
   end)

@@ -13,7 +13,7 @@ local INITIALIZED = '{"version":"0.1","jsonrpc":"2.0","id":"1","result":{"server
   '"required":["name"]}}]}}'
 
 describe("communication", function()
-  it("is over stdio, and the end of input is the end of it", function()
+  it("uses stdio, and ends when the input ends", function()
     local server <close> = editor.start "examples/greeter/plugin.lua"
     server:write(frame(editor.initialization()))
     assert.equal(frame(INITIALIZED), server:frame())
@@ -28,7 +28,7 @@ describe("communication", function()
     assert.same({ "", 0, "content-length: 5\nshut down\n" }, { text, status, complaints })
   end)
 
-  it("ends after all requests are answered", function()
+  it("ends after all requests were answered", function()
     local server <close> = editor.opened()
     server:say '{"version":"0.1","jsonrpc":"2.0","id":"2","method":"sleep","params":{"seconds":0.05}}'
     local text, status, complaints = server:finish()
@@ -36,7 +36,7 @@ describe("communication", function()
       { text, status, complaints })
   end)
 
-  it("is the same if the dialect is given", function()
+  it("is the same if the dialect is set", function()
     local server <close> = editor.start("examples/greeter/plugin.lua", { "--dialect", "editor" })
     server:write(frame(editor.initialization()))
     assert.equal(frame(INITIALIZED), server:frame())
@@ -124,7 +124,7 @@ describe("content", function()
     assert.equal('{"version":"0.1","jsonrpc":"2.0","id":"3","result":"Hello, Ada"}', server:body())
   end)
 
-  it("may be a batch, also at first, and is answered with one", function()
+  it("may be a batch, even as the first message, and is answered with a batch", function()
     local server <close> = editor.start "examples/greeter/plugin.lua"
     local greet = '{"version":"0.1","jsonrpc":"2.0","id":"2","method":"greet","params":{"name":"Ada"}}'
     local odd = '{"jsonrpc":"2.0","id":"3","method":"greet","params":{"name":"Ada"}}'
@@ -139,7 +139,7 @@ describe("content", function()
     return { answer.id, answer.error.code, answer.error.message }
   end
 
-  it("always has the version 0.1", function()
+  it("requires the version 0.1", function()
     local server <close> = editor.opened()
     assert.same({ "2", -32600, 'Invalid Request: version: "0.1" expected, got "0.2"' },
       refused(server, '{"version":"0.2","jsonrpc":"2.0","id":"2","method":"edit","params":{"text":"x"}}'))
@@ -151,7 +151,7 @@ describe("content", function()
       refused(server, '{"jsonrpc":"2.0","method":"edit","params":{"text":"x"}}'))
   end)
 
-  it("has the version in the first message, too", function()
+  it("requires the version in the first message as well", function()
     for body, message in pairs {
       ['{"version":"0.2","jsonrpc":"2.0","id":"1","method":"initialize"}'] =
         'Invalid Request: version: "0.1" expected, got "0.2"',
@@ -167,7 +167,7 @@ describe("content", function()
     end
   end)
 
-  it("always has jsonrpc 2.0", function()
+  it("requires jsonrpc 2.0", function()
     local server <close> = editor.opened()
     assert.same({ "2", -32600, 'Invalid Request: jsonrpc is not "2.0"' },
       refused(server, '{"version":"0.1","jsonrpc":"1.0","id":"2","method":"edit"}'))
@@ -175,7 +175,7 @@ describe("content", function()
       refused(server, '{"version":"0.1","id":"2","method":"edit"}'))
   end)
 
-  it("has a method that is known", function()
+  it("requires a known method", function()
     local server <close> = editor.opened()
     assert.same({ code = -32601, message = "Method not found: erase" }, server:call("erase").error)
   end)
@@ -286,7 +286,7 @@ describe("request message", function()
       server:ask '{"version":"0.1","jsonrpc":"2.0","id":"1","result":42}')
   end)
 
-  it("is always answered, also if it fails", function()
+  it("is always answered, even if it fails", function()
     local server <close> = editor.opened()
     for id, method in ipairs { "edit", "nothing", "raise", "none", "count", "huge" } do
       assert.equal(tostring(id), server:call(method, {}, ('"%d"'):format(id)).id)
@@ -409,13 +409,13 @@ describe("initialize - request", function()
     assert.equal("wrote x", server:call("edit", { text = "x" }).result)
   end)
 
-  it("comes once", function()
+  it("is refused the second time", function()
     local server <close> = editor.opened()
     assert.same({ code = -32600, message = "Invalid Request: the plugin is already initialized" },
       server:initialize("{}").error)
   end)
 
-  it("must be first", function()
+  it("is required before other messages", function()
     local server <close> = editor.plugin()
     for _, method in ipairs { "edit", "count", "none" } do
       server:say(('{"version":"0.1","jsonrpc":"2.0","method":"%s"}'):format(method))
@@ -426,7 +426,7 @@ describe("initialize - request", function()
     assert.same({ 0, "shut down\n" }, { status, complaints })
   end)
 
-  it("has the id of the process with which the server ends", function()
+  it("has the id of a process; the server exits when that process ends", function()
     local somebody <close> = assert(core.spawn { command = { "sleep", "600" } })
     local server <close> = editor.opened { process_id = somebody:pid() }
     assert.equal("wrote x", server:call("edit", { text = "x" }).result)
@@ -451,7 +451,7 @@ describe("initialize - request", function()
     assert.matches("warn: the operation initialize is hidden by the protocol's own method\n", complaints, 1, true)
   end)
 
-  it("is what --manifest shows", function()
+  it("returns what --manifest prints", function()
     local text, status = children.run { command = { "lua5.4", "examples/greeter/plugin.lua", "--manifest", "--dialect",
       "editor" } }
     assert.equal(0, status)
@@ -474,7 +474,7 @@ describe("the first message", function()
     assert.not_equal("editor", recognised("initialize", {}, "line", { version = "0.1" }))
   end)
 
-  it("is recognised without one by members of its own", function()
+  it("is recognised without a version by its own members", function()
     local own = require("pintle.dialect.editor").recognises
     assert.is_true(own("initialize", { process_id = 1, root_path = "/" }, "header"))
     assert.equal("perhaps", own("initialize", {}, "header"))

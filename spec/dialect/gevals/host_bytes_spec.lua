@@ -2,6 +2,7 @@
 -- and records every byte that it receives.
 local children = require "spec.support.children"
 local core = require "pintle.core"
+local exit_status = require "spec.support.exit_status"
 local hosts = require "pintle.host"
 local tasks = require "pintle.task"
 
@@ -33,11 +34,11 @@ local function say(...) return { say = { ... } } end
 local function ordered(names, members) return setmetatable(members, json.order(names)) end
 
 describe("gevals, on the host's side:", function()
-  local host, entries, path, check_stock
+  local host, entries, path, status_file, check_stock
 
   before_each(function()
     check_stock = children.stock()
-    path = os.tmpname()
+    path, status_file = os.tmpname(), os.tmpname()
     entries = {}
     host = hosts { log = function(entry) entries[#entries + 1] = entry end, verbosity = "debug" }
   end)
@@ -45,22 +46,24 @@ describe("gevals, on the host's side:", function()
   after_each(function()
     host:stop()
     os.remove(path)
+    os.remove(status_file)
     check_stock()
   end)
 
   -- Starts an extension from a script, and replaces the previous one.
-  local function start(steps, options)
+  local function start(steps, options, wrap)
     host:stop()
     os.remove(path)
     local script = json.encode(json.array(steps))
-    local given = { command = { "lua5.4", "spec/support/recording_plugin.lua", path, script }, name = "kubernetes" }
+    local command = { "lua5.4", "spec/support/recording_plugin.lua", path, script }
+    local given = { command = wrap and wrap(command, status_file) or command, name = "kubernetes" }
     for name, value in pairs(options or {}) do given[name] = value end
     return host:start(given)
   end
 
   -- An extension with the operation `any`, which follows the script from its first execute on.
-  local function started(steps, options)
-    return assert(start({ say(result(1, manifest(ANY))), table.unpack(steps or {}) }, options))
+  local function started(steps, options, wrap)
+    return assert(start({ say(result(1, manifest(ANY))), table.unpack(steps or {}) }, options, wrap))
   end
 
   -- Everything that the extension has received.
@@ -116,7 +119,7 @@ describe("gevals, on the host's side:", function()
       assert.equal("invalid", err.kind)
     end)
 
-    it("leaves stderr for debug logs: it is shown and not parsed", function()
+    it("uses stderr for debug logs, which are shown and not parsed", function()
       local steps = { { say = { result(2, '{"success":true}') }, complain = log '{"level":"error","message":"no"}' } }
       assert(started(steps):execute "any")
       host:stop()
@@ -126,7 +129,7 @@ describe("gevals, on the host's side:", function()
   end)
 
   describe("Lifecycle", function()
-    it("is spawn, initialize, execute and logs and result as often as wanted, shutdown, exit", function()
+    it("consists of spawn, initialize, any number of execute with logs and a result, shutdown and exit", function()
       local hello = log '{"level":"info","message":"hello"}'
       local plugin = started {
         say(hello, hello, result(2, '{"success":true}')), say(result(3, '{"success":true}')), say(result(4, "{}")),
@@ -226,7 +229,7 @@ describe("gevals, on the host's side:", function()
           .. '"env":{"KUBECONFIG":"/home/user/.kube/config"},"timeout":"5m0s"}}}\n', line(2))
       end)
 
-      it("has args, if only empty ones", function()
+      it("has args, even if they are empty", function()
         started { say(result(2, '{"success":true}')) }:execute "any"
         assert.matches('"args":{},', line(2), 1, true)
       end)
@@ -318,7 +321,7 @@ describe("gevals, on the host's side:", function()
     end)
 
     describe("Agent Context Object", function()
-      it("is there in the verify phase", function()
+      it("is present in the verify phase", function()
         local agent = { output = "Done", prompt = "Create a pod" }
         assert.equal('{"workdir":"/","phase":"verify","agent":{"prompt":"Create a pod","output":"Done"}}',
           context_of { workdir = "/", phase = "verify", agent = agent })
@@ -411,7 +414,7 @@ describe("gevals, on the host's side:", function()
       assert.same({ "at work", "done" }, order)
     end)
 
-    it("is shown from the level of the verbosity on", function()
+    it("is shown from the verbosity level upwards", function()
       host = hosts { log = function(entry) entries[#entries + 1] = entry.message end, verbosity = "warn" }
       assert(outcome_of(log '{"level":"info","message":"i"}', log '{"level":"warn","message":"w"}',
         result(2, '{"success":true}')))
@@ -434,28 +437,27 @@ describe("gevals, on the host's side:", function()
 
   describe("Shutdown", function()
     it("is sent and answered, and the extension exits", function()
-      local plugin = started { { say = { result(2, "{}") }, exit = 0 } }
-      local member = plugin.supervisor.members[1]
+      local plugin = started({ { say = { result(2, "{}") }, exit = 0 } }, nil, exit_status.wrap)
       plugin:stop()
       assert.equal(INITIALIZE .. '{"jsonrpc":"2.0","id":2,"method":"shutdown","params":{}}\n', record())
-      assert.same({ code = 0 }, member.peer.child.exit)
+      assert.equal(0, exit_status.read(status_file))
     end)
 
-    it("is followed by the end of input at once, for extensions that wait for that", function()
-      local plugin = started({ say(result(2, "{}")) }, { stop_timeouts = { request = children.patience } })
-      local member = plugin.supervisor.members[1]
+    it("is followed at once by the end of input, for extensions that wait for it", function()
+      local timeouts = { request = children.patience }
+      local plugin = started({ say(result(2, "{}")) }, { stop_timeouts = timeouts }, exit_status.wrap)
       local begun = core.now()
       plugin:stop()
       assert.truthy(core.now() - begun < children.patience)
       assert.equal("(end of input)\n", line(3))
-      assert.same({ code = 0 }, member.peer.child.exit)
+      assert.equal(0, exit_status.read(status_file))
     end)
 
-    it("does not depend on the answer", function()
-      local plugin = started { say(failure(2, -32601, "Method not found: shutdown")) }
-      local member = plugin.supervisor.members[1]
+    it("does not depend on the response", function()
+      local refusal = failure(2, -32601, "Method not found: shutdown")
+      local plugin = started({ say(refusal) }, nil, exit_status.wrap)
       plugin:stop()
-      assert.same({ code = 0 }, member.peer.child.exit)
+      assert.equal(0, exit_status.read(status_file))
     end)
   end)
 
@@ -482,7 +484,7 @@ describe("gevals, on the host's side:", function()
       assert.same({ "remote", -32000 }, { err.kind, err.code })
     end)
 
-    it("treats an unknown operation that is answered as a failure as a failure", function()
+    it("treats an unknown operation as failed if the extension reports a failure", function()
       local outcome = assert(outcome_of(result(2, '{"success":false,"error":"unknown operation: any"}')))
       assert.same({ success = false, error = "unknown operation: any" }, outcome)
     end)
@@ -551,13 +553,17 @@ describe("gevals, on the host's side:", function()
 
   describe("Duration Format", function()
     it("is accepted wherever a host takes a time", function()
-      local plugin = started({}, { handshake_timeout = "1m", timeout = "1h30m", stop_timeouts = { request = "100ms" } })
-      local spec = plugin.supervisor.spec
-      assert.same({ 60.0, 5400.0, 0.1 }, { spec.handshake_timeout, spec.timeout, spec.stop_timeouts.request })
+      local timeouts = { handshake_timeout = "1m", timeout = "1h30m", stop_timeouts = { request = "100ms" } }
+      local plugin = started({ say(result(2, '{"success":true}')), {} }, timeouts)
+      assert(plugin:execute("any", {}))
+      assert.matches('"timeout":"1h30m0s"', line(2), 1, true)
+      for name, wrong in pairs { handshake_timeout = "1 minute", timeout = "", stop_timeouts = { request = "soon" } } do
+        assert.has_error(function() start({}, { [name] = wrong }) end)
+      end
       assert.has_error(function() plugin:execute("any", {}, { timeout = "5 minutes" }) end)
     end)
 
-    it("is what the host itself writes", function()
+    it("is the format in which the host sends times", function()
       local plugin = started { {} }
       local begun = core.now()
       local outcome, err = plugin:execute("any", {}, { timeout = "100ms" })

@@ -47,7 +47,7 @@ describe("Transport", function()
 end)
 
 describe("Lifecycle", function()
-  it("is initialize, execute, log, result, shutdown, exit", function()
+  it("consists of initialize, execute, log, result, shutdown and exit", function()
     local plugin <close> = workshop()
     assert.matches('^{"jsonrpc":"2.0","id":1,"result":{"name":"workshop",', plugin:ask(INITIALIZE))
     for id = 2, 4 do
@@ -73,7 +73,7 @@ describe("Initialize", function()
       assert.same({ code = -32602, message = "Invalid params: params: object expected, got array" }, err)
     end)
 
-    it("may have another version: the answer has the plugin's version, and the host decides", function()
+    it("may have another version: the response has the plugin's version, and the host decides", function()
       local plugin <close> = workshop()
       assert.equal("0.0.1", plugin:call("initialize", { protocolVersion = "0.1.0" }).result.protocolVersion)
     end)
@@ -126,7 +126,7 @@ describe("Initialize", function()
       assert.same({ ["$bytes"] = "eA==" }, plugin:execute("bytes-output").result.outputs.b)
     end)
 
-    it("changes nothing when the plugin refuses it, and may be tried again", function()
+    it("changes nothing when the plugin refuses it, and can be repeated", function()
       local plugin <close> = workshop()
       local params = { protocolVersion = "0.0.1", config = { fail = "no folder" }, capabilities = OTHER.capabilities }
       assert.equal("no folder", error_of(plugin, "initialize", params).message)
@@ -136,7 +136,7 @@ describe("Initialize", function()
       assert.equal('{"namespace":"other"}', plugin:execute("context").result.outputs.config)
     end)
 
-    it("leaves an extension without a host if it is refused", function()
+    it("keeps logs on stderr if it is refused", function()
       for _, first in ipairs {
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1","config":{"fail":"no"}}}',
         extension.execution "text",
@@ -213,7 +213,7 @@ describe("Execute", function()
   describe("Context Object", function()
     local function outputs(plugin, context) return plugin:execute("context", {}, context).result.outputs end
 
-    it("reaches the operation", function()
+    it("is passed to the operation", function()
       local plugin <close> = workshop()
       local seen = outputs(plugin, {
         workdir = "/path/to/task", phase = "setup", env = { KUBECONFIG = "/config" }, timeout = "5m",
@@ -225,7 +225,7 @@ describe("Execute", function()
       assert.equal("none", seen.agent)
     end)
 
-    it("is the right one for each request, whether it repeats or changes", function()
+    it("is read for each request, whether it repeats or changes", function()
       local plugin <close> = workshop()
       for _, timeout in ipairs { "5m", "5m", "1m", "5m" } do
         local seen = outputs(plugin, { workdir = "/" .. timeout, phase = "cleanup", timeout = timeout })
@@ -239,7 +239,7 @@ describe("Execute", function()
       assert.equal("none", outputs(plugin, { phase = "setup" }).workdir)
     end)
 
-    it("has one of three phases, or none, as the existing client sends it", function()
+    it("has one of three phases, or an empty one, as the existing client sends it", function()
       local plugin <close> = workshop()
       for _, phase in ipairs { "setup", "verify", "cleanup" } do
         assert.equal(phase, outputs(plugin, { phase = phase }).phase)
@@ -280,7 +280,7 @@ describe("Execute", function()
   end)
 
   describe("Agent Context Object", function()
-    it("is there in the phase verify", function()
+    it("is present in the phase verify", function()
       local plugin <close> = workshop()
       local context = { workdir = "/", phase = "verify", agent = { prompt = "Create nginx pod", output = "Done" } }
       assert.equal("Done", plugin:execute("context", {}, context).result.outputs.agent)
@@ -318,7 +318,7 @@ describe("Execute", function()
       for _, value in pairs(plugin:execute("outputs").result.outputs) do assert.equal("string", type(value)) end
     end)
 
-    it("are never cut", function()
+    it("are never truncated", function()
       local plugin <close> = workshop()
       assert.equal(200000, #plugin:execute("big", { size = 200000 }).result.message)
     end)
@@ -361,13 +361,13 @@ describe("Log (Notification)", function()
       logged { level = "debug", message = "Pod status check", data = { pod = "nginx-abc123" } })
   end)
 
-  it("has an object as its data, whatever was given", function()
+  it("has an object as its data, whatever the author passes", function()
     assert.matches('"data":{"value":%[1,2%]}}}$', logged { message = "x", data = { 1, 2 } })
     assert.matches('"data":{"value":true}}}$', logged { message = "x", data = true })
     assert.matches('"data":{}}}$', logged { message = "x", data = {} })
   end)
 
-  it("is cut to fit a line of 64 KiB", function()
+  it("is truncated to fit a line of 64 KiB", function()
     local worst = { ("x"):rep(1000000), ("\1"):rep(100000), ('"\\'):rep(100000), ("\u{1F600}"):rep(50000) }
     for _, text in ipairs(worst) do
       for _, args in ipairs { { message = text }, { message = "m", data = { a = text } },
@@ -385,7 +385,7 @@ describe("Log (Notification)", function()
     end
   end)
 
-  it("is not cut if it just fits", function()
+  it("is not truncated if it fits exactly", function()
     local data = { a = ("x"):rep(64000) }
     assert.same(data, json.decode(logged { message = "m", data = data }).params.data)
   end)
@@ -467,7 +467,7 @@ describe("Error Handling", function()
       assert.same({ code = -32601, message = "Method not found: exekute" }, error_of(plugin, "exekute", {}))
     end)
 
-    it("report a wrong argument", function()
+    it("report an invalid argument", function()
       local plugin <close> = workshop()
       assert.same({
         code = -32602, message = 'Invalid params for "greet": at /name: expected string, got integer 5',
@@ -503,7 +503,7 @@ describe("Error Handling", function()
       assert.equal(-32601, plugin:execute("gret", {}).error.code)
     end)
 
-    it("let an extension that crashes end with another status than 0", function()
+    it("give an extension that crashes an exit status other than 0", function()
       local _, status = extension.run("spec/support/plugins/crashing.lua", {})
       assert.equal(1, status)
     end)
@@ -537,7 +537,7 @@ describe("One-Shot Mode", function()
     assert.equal(0, status)
   end)
 
-  it("answers errors in the same way", function()
+  it("writes errors in the same way", function()
     local text, _, status = shell("echo " .. request("aply", "{}") .. " | lua5.4 spec/support/plugins/described.lua")
     assert.matches('^{"jsonrpc":"2.0","id":1,"error":{"code":%-32601,[^\n]*}\n$', text)
     assert.equal(0, status)
@@ -554,7 +554,7 @@ describe("One-Shot Mode", function()
 end)
 
 describe("Example Session", function()
-  it("is the same byte for byte", function()
+  it("is reproduced byte for byte", function()
     local plugin <close> = extension.plugin "kubernetes"
     local manifest = plugin:ask '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}'
     assert.equal('{"jsonrpc":"2.0","id":1,"result":{"name":"kubernetes","version":"1.0.0","protocolVersion":"0.0.1",'
@@ -584,7 +584,7 @@ describe("Example Session", function()
 end)
 
 describe("Duration Format", function()
-  it("is Go's", function()
+  it("is that of Go", function()
     local plugin <close> = workshop()
     local cases = { ["30s"] = 30, ["5m"] = 300, ["1h30m"] = 5400, ["100000ms"] = 100, ["1.5h"] = 5400 }
     for text, seconds in pairs(cases) do

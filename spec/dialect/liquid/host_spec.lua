@@ -173,14 +173,14 @@ describe("compile", function()
     close(session, far)
   end)
 
-  it("gives up on a template that the plugin never knows", function()
+  it("fails for a template that the plugin never knows", function()
     local _, outcome, err = sent("render", { template = "a" },
       { render = function() return nil, { code = -32602, message = "Unknown template_id" } end })
     assert.is_nil(outcome)
     assert.equal(-32602, err.code)
   end)
 
-  it("that fails is an operation that fails", function()
+  it("reports a template that does not compile as a failed operation", function()
     local message = "Liquid syntax error (line 1): Unknown tag 'x'"
     local refusal = { template_id = json.null, error = { type = "syntax_error", message = message, line = 1 } }
     local _, outcome = sent("render", { template = "{% x %}" }, { compile = refusal })
@@ -272,10 +272,13 @@ describe("render", function()
         return { output = "" }
       end,
     }
-    local outcome, err = execute(session, "render", { template = "" }, { wait_timeout = 0.05 })
+    local args = { template = "", environment = { x = setmetatable({}, {}) } }
+    local outcome, err = execute(session, "render", args, { wait_timeout = 0.05 })
     assert.is_nil(outcome)
     assert.equal("timeout", err.kind)
-    assert.same({}, session.state.objects.by_id)
+    outcome, err = far:call("drop_get", { drop_id = "drop_1", property = "name" })
+    assert.is_nil(outcome)
+    assert.equal(-32602, err.code)
     close(session, far)
   end)
 end)
@@ -502,7 +505,7 @@ describe("Drop Callbacks", function()
       assert.equal('{"items":[{"_rpc_drop":"drop_2","type":"UserDrop"},1]}', items(setmetatable({ user "x", 1 }, {})))
     end)
 
-    it("gives up on an iterator that does not end", function()
+    it("fails for an iterator that does not end", function()
       assert.matches("more than 1000000 items", items { each = function() return function() return 1 end end })
     end)
   end)
@@ -542,7 +545,6 @@ describe("Drop Callbacks", function()
     assert.same({ "drop_1", "drop_2", "drop_3" }, ids)
     assert.equal(-32602, late.code)
     assert.equal("Unknown drop_id 'drop_99'. A drop lives as long as its render.", late.message)
-    assert.same({}, session.state.objects.by_id)
     for _, params in ipairs { { drop_id = "drop_1" }, {}, json.array { "drop_1" }, { drop_id = 1 } } do
       for _, method in ipairs { "drop_get", "drop_iterate", "drop_call" } do
         local value, err = far:call(method, params)
@@ -553,7 +555,7 @@ describe("Drop Callbacks", function()
     close(session, far)
   end)
 
-  it("may wait, and run many at once", function()
+  it("may wait, and run concurrently", function()
     local slow = { value = function()
       pintle.sleep(0.01)
       return "slept"
@@ -568,7 +570,7 @@ describe("Drop Callbacks", function()
     for i = 1, 20 do assert.equal('{"value":"slept"}', all[i][1] or all[i]) end
   end)
 
-  it("get no answer as notifications, and do no harm", function()
+  it("are ignored as notifications", function()
     assert.equal('{"value":"Ada"}', asking({ x = user "Ada" }, function(ask)
       return ask("drop_get", { drop_id = "drop_1", property = "name" })
     end))
@@ -590,7 +592,7 @@ describe("Transport Limitations", function()
     return asked[2]:match '"environment":(.*),"options"'
   end
 
-  it("binary data gets replacement characters", function()
+  it("invalid UTF-8 in binary data is replaced", function()
     assert.equal('{"data":"\u{FFFD}\u{FFFD}"}', environment_sent { data = "\xff\xff" })
     local asked = sent("render", { template = "\xff" })
     assert.matches('"template":"\u{FFFD}"', asked[1])
@@ -607,7 +609,7 @@ describe("Transport Limitations", function()
     assert.equal('{"self":["[circular]"]}', environment_sent(environment))
   end)
 
-  it("numbers that JSON has no form for are null", function()
+  it("numbers without a JSON form are sent as null", function()
     assert.equal('{"x":[null,null,null]}', environment_sent { x = { 0 / 0, math.huge, -math.huge } })
   end)
 end)
@@ -663,7 +665,7 @@ describe("a host of plugins that speak Liquid", function()
     host:stop()
   end)
 
-  it("renders many at once, each with objects of its own, the same numbers in use both ways", function()
+  it("renders concurrently, each with its own objects, with equal ids in both directions", function()
     local host <close>, engine = start(ENGINE)
     local waiting = {}
     for i = 1, 50 do
@@ -679,7 +681,7 @@ describe("a host of plugins that speak Liquid", function()
     host:stop()
   end)
 
-  it("keeps the order of members both ways", function()
+  it("keeps the order of members in both directions", function()
     local host <close>, engine = start(ENGINE)
     local text = '{"zebra":1,"apple":{"d":1,"c":2},"mango":[{"y":1,"x":2}]}'
     assert.equal(text, assert(engine:execute("render", {

@@ -324,7 +324,7 @@ describe("quit", function()
     assert.equal("", children.read(plugin.process.stdout))
   end)
 
-  it("may be followed by the end at once", function()
+  it("may be followed at once by the end of input", function()
     local self <close> = engine()
     assert.equal("x", (self:show "return 'x'"))
     self:quit()
@@ -338,7 +338,7 @@ describe("quit", function()
     assert.equal(0, plugin.process:wait(children.patience))
   end)
 
-  it("is not needed: the end of input does", function()
+  it("is optional: the end of input is enough", function()
     local _, status = extension.run(ENGINE, { INITIALIZE })
     assert.equal(0, status)
   end)
@@ -476,7 +476,7 @@ describe("Drop Callbacks", function()
     assert.equal(tostring(json.null) .. " nil", drop_answer '"result":{}')
   end)
 
-  it("use ids of their own: the same number may be in use both ways at once", function()
+  it("use their own ids: equal ids may be in use in both directions", function()
     local plugin <close> = extension.start(ENGINE)
     plugin:ask(INITIALIZE)
     plugin:call("compile", { template = "local u = (...).u return u:get 'a' .. u:get 'b'" }, 2)
@@ -581,7 +581,7 @@ describe("Time Handling", function()
     assert.equal(1704067318.25, wire.seconds "2024-01-01T00:01:58.25Z")
   end)
 
-  it("agrees with the system for every day of a long time", function()
+  it("agrees with the C library for every day of a long period", function()
     for days = -20000, 60000, 7 do
       assert.equal(days * 86400, wire.seconds(os.date("!%Y-%m-%dT%H:%M:%SZ", days * 86400)))
     end
@@ -671,14 +671,14 @@ describe("Transport Limitations", function()
     assert.equal('{:foo=>"bar"}', (self:show("return (...).hash.inspect", { hash = marker })))
   end)
 
-  it("binary data gets replacement characters", function()
+  it("invalid UTF-8 in binary data is replaced", function()
     local self <close> = engine()
     assert.equal("\u{FFFD}\u{FFFD}", (self:show "return '\\xff\\xff'"))
     local _, err = self:show "return nil, { message = 'bad \\xff', line = 1 }"
     assert.equal("bad \u{FFFD}", err.message)
   end)
 
-  it("an invalid sequence is replaced once, and all else stays", function()
+  it("each invalid sequence is replaced once, and the rest is unchanged", function()
     local valid_text = require("pintle.dialect.liquid.wire").valid_text
     for given, expected in pairs {
       [""] = "", ["plain ä"] = "plain ä", ["\u{10FFFF}"] = "\u{10FFFF}", ["a\xffb"] = "a?b", ["\xe2\x82"] = "?",
@@ -705,7 +705,7 @@ describe("a plugin of operations", function()
     assert.equal(" Hello, Ada\n", (self:show(" {% greet %}\n", { name = "Ada" })))
   end)
 
-  it("compiles nothing else, and lists its tags", function()
+  it("refuses other templates, and lists its tags", function()
     local self <close> = greeter()
     local function refusal(template)
       local id, err = self:compile(template)
@@ -749,7 +749,7 @@ describe("a plugin of operations", function()
     assert.equal("environment", err.data.param)
   end)
 
-  it("may also have an engine: operations come first", function()
+  it("may also have an engine: operations take precedence", function()
     local self <close> = engine()
     local id = self:compile "{% double %}"
     local message = self:request("render", { template_id = id, environment = { n = 21 } })

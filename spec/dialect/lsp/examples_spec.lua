@@ -81,7 +81,7 @@ describe("examples/todo-lsp", function()
     }, server.raw_manifest.capabilities)
   end)
 
-  it("finds marks in comments, and nowhere else", function()
+  it("finds marks only in comments", function()
     assert.same({
       "0:3-19 3 TODO: eat, drink", "2:9-14 2 FIXME", "3:3-9 3 TODO x", "4:5-11 3 TODO y", "6:4-10 3 TODO z",
     }, open(table.concat({
@@ -114,7 +114,7 @@ describe("examples/todo-lsp", function()
     assert.same({ "1:3-7 3 TODO", "2:3-7 3 TODO" }, change(position(1, 7), position(2, 8), ""))
   end)
 
-  it("accepts a whole document, too", function()
+  it("accepts a whole document", function()
     open "-- TODO"
     assert.same({ "1:3-8 2 FIXME" }, diagnostics("textDocument/didChange", {
       textDocument = { uri = URI, version = 3 }, contentChanges = { { text = "\n-- FIXME" } },

@@ -1,6 +1,7 @@
 -- The client side of the Language Server Protocol: against a strict server, and against pintle's own.
 local children = require "spec.support.children"
 local core = require "pintle.core"
+local exit_status = require "spec.support.exit_status"
 local lfs = require "lfs"
 local pintle = require "pintle"
 local turn_until = require "spec.support.turning"
@@ -9,11 +10,11 @@ local json = core.json
 
 local SERVER = "spec/support/language_server.lua"
 
-local check_stock, host, entries, heard_file
+local check_stock, host, entries, heard_file, status_file
 
 before_each(function()
   check_stock = children.stock()
-  entries, heard_file = {}, os.tmpname()
+  entries, heard_file, status_file = {}, os.tmpname(), os.tmpname()
   host = pintle.host {
     dialect = "lsp", verbosity = "debug", log = function(entry) entries[#entries + 1] = tostring(entry) end,
   }
@@ -22,11 +23,13 @@ end)
 after_each(function()
   host:stop()
   os.remove(heard_file)
+  os.remove(status_file)
   check_stock()
 end)
 
 local function start(nature, options)
-  local given = { command = { "lua5.4", SERVER, heard_file, nature or "proper" }, name = "server" }
+  local command = { "lua5.4", SERVER, heard_file, nature or "proper" }
+  local given = { command = exit_status.wrap(command, status_file), name = "server" }
   for name, value in pairs(options or {}) do given[name] = value end
   return host:start(given)
 end
@@ -111,7 +114,7 @@ describe("a client of a language server, when it opens", function()
     assert.same({ settings = { a = { b = 1 } } }, heard "workspace/didChangeConfiguration")
   end)
 
-  it("takes name and commands from the answer, and keeps all of it", function()
+  it("reads name and commands from the response, and keeps the whole response", function()
     local server = assert(start())
     assert.same({ "proper server", "14 (of 2022)" }, { server.manifest.name, server.manifest.version })
     assert.same({ "ask", "fail", "give", "refuse", "sleep", "work" }, server.manifest.names)
@@ -270,7 +273,7 @@ describe("a client of a language server, on requests", function()
     assert.same({}, answer("workspace/configuration", {}))
   end)
 
-  it("leaves a request to a handler of the user", function()
+  it("passes a request to a handler of the user", function()
     local handlers = {
       ["workspace/applyEdit"] = function(params) return { applied = params.edit } end,
       ["window/showMessageRequest"] = function(params) return params.actions[2] end,
@@ -323,18 +326,16 @@ end)
 describe("a client of a language server, when it stops", function()
   it("sends shutdown, then exit", function()
     local server = assert(start())
-    local process = server.supervisor.members[1].peer.child
     server:stop()
     assert.same({ "initialize", "initialized", "shutdown", "exit" }, heard())
-    assert.same({ code = 0 }, process.exit)
+    assert.equal(0, exit_status.read(status_file))
   end)
 
   it("sends exit even if shutdown is not answered", function()
     local server = assert(start("deaf", { stop_timeouts = { request = 0.2 } }))
-    local process = server.supervisor.members[1].peer.child
     server:stop()
     assert.equal("exit", heard()[#heard()])
-    assert.same({ code = 1 }, process.exit)
+    assert.equal(1, exit_status.read(status_file))
   end)
 end)
 
@@ -345,7 +346,7 @@ describe("pintle's client and pintle's server", function()
     return assert(host:start(given))
   end
 
-  it("greet", function()
+  it("execute an operation", function()
     local plugin = greeter()
     assert.same({ "greeter", "1.0.0" }, { plugin.manifest.name, plugin.manifest.version })
     local outcome = assert(plugin:execute("greet", { name = "Ada" }))
@@ -359,7 +360,7 @@ describe("pintle's client and pintle's server", function()
     assert.same({ nil, -32601 }, { none, err.code })
   end)
 
-  it("report progress, each in its own way", function()
+  it("report progress to the caller or to the log", function()
     local reported = {}
     local plugin = greeter()
     assert(plugin:execute("greet", { name = "Ada", times = 2 }, {
@@ -370,14 +371,14 @@ describe("pintle's client and pintle's server", function()
     assert.equal("debug plugin: Say hello: done", entries[#entries])
   end)
 
-  it("cancel, and end with status 0", function()
-    local plugin = assert(host:start { command = { "lua5.4", "spec/support/plugins/language.lua" } })
-    local process = plugin.supervisor.members[1].peer.child
+  it("cancel a command, and exit with status 0", function()
+    local command = { "lua5.4", "spec/support/plugins/language.lua" }
+    local plugin = assert(host:start { command = exit_status.wrap(command, status_file) })
     local _, err = plugin:execute("sleep", {}, { timeout = 0.05 })
     assert.equal("timeout", err.kind)
     assert.same({ contents = "hover" }, (plugin:call("textDocument/hover", {})))
     plugin:stop()
-    assert.same({ code = 0 }, process.exit)
-    assert.matches("and done", process.lines[#process.lines])
+    assert.equal(0, exit_status.read(status_file))
+    assert.matches("and done", entries[#entries])
   end)
 end)

@@ -116,7 +116,7 @@ describe("a server's lifecycle", function()
     assert.same({ 0, "", "shut down\nand done\n" }, { server:ending() })
   end)
 
-  it("ends at the end of input, too", function()
+  it("ends at the end of input as well", function()
     local server <close> = initialized()
     assert.same({ 0, "", "shut down\nand done\n" }, { server:finish() })
   end)
@@ -174,7 +174,7 @@ describe("a server's lifecycle", function()
 end)
 
 describe("a server's capabilities", function()
-  it("follow from its methods, and from what the author adds", function()
+  it("are derived from its methods, and extended by the author", function()
     local server <close>, result = initialized(LANGUAGE, { locale = "eo" })
     server:say(EXIT)
     assert.same({
@@ -194,7 +194,7 @@ describe("a server's capabilities", function()
     return lsp.manifest(declared).capabilities
   end
 
-  it("have for each method what the protocol names", function()
+  it("name the provider of each method", function()
     assert.same({}, capabilities_of {})
     assert.same({ documentFormattingProvider = true }, capabilities_of { "textDocument/formatting" })
     assert.same({ renameProvider = { prepareProvider = true } },
@@ -211,7 +211,7 @@ describe("a server's capabilities", function()
       capabilities_of { "textDocument/didSave", "textDocument/didChange" })
   end)
 
-  it("are replaced by those of the author", function()
+  it("are replaced by capabilities of the author", function()
     local given = { textDocumentSync = 1, positionEncoding = "utf-8" }
     assert.same(given, capabilities_of({ "textDocument/didOpen" }, { capabilities = given }))
   end)
@@ -349,7 +349,7 @@ describe("a server's progress", function()
     assert.equal('{"jsonrpc":"2.0","id":1,"result":null}', server:hear())
   end)
 
-  it("ends also if the work raises or is cancelled", function()
+  it("ends even if the handler raises or is cancelled", function()
     local server <close> = initialized()
     server:request(1, "workspace/executeCommand", command("raise", {}, { workDoneToken = "t" }))
     assert.same({ { token = "t", value = { kind = "begin", title = "raise", percentage = 0 } },
@@ -414,7 +414,7 @@ describe("a server's log", function()
 end)
 
 describe("dialects.lsp of a plugin", function()
-  it("gets a warning for unknown members", function()
+  it("causes a warning for unknown members", function()
     local script = os.tmpname()
     local file = assert(io.open(script, "w"))
     file:write [[

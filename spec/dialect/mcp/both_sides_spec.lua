@@ -1,4 +1,4 @@
--- A host and a plugin of this library, with all that the protocol has beside tools, in both eras.
+-- A host and a plugin of pintle: resources, prompts, completion, changes and tasks of the Model Context Protocol.
 local bytes = require "pintle.bytes"
 local children = require "spec.support.children"
 local hosts = require "pintle.host"
@@ -39,7 +39,7 @@ for _, era in ipairs { "2024-11-05", "2025-11-25", "2026-07-28" } do
 
     before_each(function() plugin = assert(host:start { command = COMMAND, options = { era = era } }) end)
 
-    it("list and read resources", function()
+    it("exchange resources", function()
       local resources = by("uri", assert(plugin:resources()))
       assert.same({ "The index", 7 }, { resources["book:///index"].title, resources["book:///index"].size })
       assert.equal("begin", resources["book:///a/chapters/begin"].title)
@@ -53,7 +53,7 @@ for _, era in ipairs { "2024-11-05", "2025-11-25", "2026-07-28" } do
       assert.same({ "remote", era < "2026" and -32002 or -32602 }, { err.kind, err.code })
     end)
 
-    it("list and get prompts, and complete", function()
+    it("exchange prompts and completions", function()
       assert.truthy(by("name", assert(plugin:prompts())).review)
       local prompt = assert(plugin:prompt("review", { book = "Emma", style = "short" }))
       assert.equal("Review Emma, short", prompt.messages[1].content.text)
@@ -70,7 +70,7 @@ for _, era in ipairs { "2024-11-05", "2025-11-25", "2026-07-28" } do
       assert.same({ "x!", 1000, true }, { completion.values[1], completion.total, completion.has_more })
     end)
 
-    it("notify and are notified of changes", function()
+    it("exchange notifications of changes", function()
       local changed, lists = {}, {}
       plugin:on_change(function(what) lists[what] = true end)
       assert(plugin:subscribe("book:///index", function(uri) changed[#changed + 1] = uri end))
@@ -111,13 +111,13 @@ for _, era in ipairs { "2025-11-25", "2026-07-28" } do
       assert.equal("step 3", messages[#messages])
     end)
 
-    it("ends when its time is over", function()
+    it("fails after its timeout", function()
       local _, err = plugin:execute("run", { steps = 100000 }, { timeout = 0.3 })
       assert.equal("timeout", err.kind)
       wait_until(function() return assert(plugin:execute "running").message == "0" end)
     end)
 
-    it("may take longer than its timeout while it reports progress", function()
+    it("can exceed its timeout while it reports progress", function()
       local outcome = assert(plugin:execute("run", { steps = 100 }, { timeout = 1.5, extend_on_progress = true }))
       assert.equal("done for Ada", outcome.message)
     end)

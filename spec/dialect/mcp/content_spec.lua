@@ -1,4 +1,4 @@
--- What tools return beside text, and what they are given beside arguments, on the server's side.
+-- The server's side of the Model Context Protocol: content of tools beside text, and the metadata of their requests.
 local children = require "spec.support.children"
 local extension = require "spec.support.extension"
 local json = require("pintle.core").json
@@ -16,7 +16,7 @@ local function classic()
 end
 
 describe("a tool", function()
-  it("returns content: the message first, outputs last", function()
+  it("returns the message as the first block, and the outputs as the last", function()
     local plugin <close> = classic()
     plugin:say '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"content"}}'
     assert.equal('{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"see"},'
@@ -25,14 +25,14 @@ describe("a tool", function()
       .. '"structuredContent":{"n":1}}}', plugin:line())
   end)
 
-  it("may return bytes alone", function()
+  it("returns a block for bytes alone", function()
     local plugin <close> = extension.plugin "library"
     local result = mcp.call_modern(plugin, "image").result
     assert.same({ { type = "image", data = "eA==", mimeType = "image/png" } }, result.content)
     assert.equal("complete", result.resultType)
   end)
 
-  it("sees the _meta of its request", function()
+  it("can read the _meta of its request", function()
     local plugin <close> = classic()
     assert.equal('{"x/y":1}', mcp.call(plugin, "meta", {}, { ["x/y"] = 1 }).result.content[1].text)
     assert.equal("{}", mcp.call(plugin, "meta", {}).result.content[1].text)

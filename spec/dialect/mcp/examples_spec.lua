@@ -1,4 +1,4 @@
--- The examples that speak the Model Context Protocol, run as their README says.
+-- The examples for the Model Context Protocol, run as described in their README.
 local children = require "spec.support.children"
 local extension = require "spec.support.extension"
 local hosts = require "pintle.host"
@@ -24,7 +24,7 @@ local function write(name, text)
   assert(file:write(text))
 end
 
--- Starts it, and returns what executes its tools.
+-- Starts the plugin, and returns a function that executes its tools.
 local function open(host, options)
   local given = { command = { "lua5.4", PLUGIN, folder }, dialect = "mcp" }
   for name, value in pairs(options or {}) do given[name] = value end
@@ -33,7 +33,7 @@ local function open(host, options)
 end
 
 describe("examples/notes-mcp", function()
-  it("adds notes, under names made of their titles", function()
+  it("stores notes under names derived from their titles", function()
     local host <close> = hosts { log = false }
     local execute = open(host)
     local outcome = execute("add", { title = "Tea, in May!", text = "Assam" })
@@ -47,7 +47,7 @@ describe("examples/notes-mcp", function()
     assert.matches("Oolong", execute("read", { name = "tea-in-may" }).message)
   end)
 
-  it("lists, searches and deletes them", function()
+  it("lists, searches and deletes notes", function()
     local host <close> = hosts { log = false }
     local execute = open(host)
     assert.same({ "0 notes", {} }, { execute("list").message, execute("list").outputs.notes })
@@ -129,7 +129,7 @@ describe("examples/notes-mcp", function()
     assert.same({ listChanged = true, subscribe = true }, plugin.raw_manifest.capabilities.resources)
   end)
 
-  it("draws a chart, and asks before deleting", function()
+  it("draws a chart, and asks before it deletes", function()
     local asked, action, host <close> = nil, "decline", hosts { log = false }
     local execute = open(host, {
       handlers = {
@@ -164,7 +164,7 @@ describe("the README of examples/notes-mcp", function()
     return list
   end
 
-  it("configures clients so that they find it", function()
+  it("shows configurations with which clients find the server", function()
     local configurations = blocks "json"
     assert.equal(2, #configurations)
     for _, text in ipairs(configurations) do
@@ -176,7 +176,7 @@ describe("the README of examples/notes-mcp", function()
     end
   end)
 
-  it("shows the real output, from Lua and from a shell", function()
+  it("shows the actual output in Lua and in a shell", function()
     local shown = blocks ""
     local command, expected = shown[2]:match "^%$ ([^\n]+)\n(.*)$"
     assert.equal(expected, (children.run { command = children.sh(command) }))

@@ -1,4 +1,4 @@
--- What a host does with a server beside executing its tools: resources, prompts, completion and changes.
+-- The methods of a host for an MCP server beside `execute`: resources, prompts, completion and changes.
 local bytes = require "pintle.bytes"
 local children = require "spec.support.children"
 local hosts = require "pintle.host"
@@ -22,7 +22,7 @@ local function raises(message, fn)
   assert.same({ "spec/dialect/mcp/handle_spec.lua", message }, { blamed, rest })
 end
 
--- The requests with this method that the server has heard.
+-- The requests with this method that the server has received.
 local function heard(method)
   local list = {}
   for _, line in ipairs(lines()) do
@@ -39,7 +39,7 @@ end
 
 for _, era in ipairs { "classic", "modern" } do
   describe("a server of the " .. era .. " era", function()
-    it("has resources and templates, which are read page by page", function()
+    it("lists resources and templates, page by page", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era))
       local list = assert(plugin:resources())
@@ -49,7 +49,7 @@ for _, era in ipairs { "classic", "modern" } do
       assert.same({ 1, "book:{title}" }, { #list, list[1].uriTemplate })
     end)
 
-    it("has contents of resources, with bytes", function()
+    it("returns contents of resources, with blobs as bytes", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era))
       local contents = assert(plugin:read "book:emma")
@@ -60,7 +60,7 @@ for _, era in ipairs { "classic", "modern" } do
       assert.same({ "\x89PNG\r\n\x1a\n", "image/png" }, { tostring(blob), bytes.mime_type(blob) })
     end)
 
-    it("refuses an unknown resource, answers late, or answers nonsense", function()
+    it("reports an unknown resource, a timeout and a malformed answer as errors", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era))
       local _, err = plugin:read "book:none"
@@ -71,7 +71,7 @@ for _, era in ipairs { "classic", "modern" } do
       assert.same({ "protocol", "its answer to resources/read has no list of contents" }, { err.kind, err.message })
     end)
 
-    it("has prompts, with bytes", function()
+    it("returns prompts, with images as bytes", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era))
       assert.equal("title", assert(plugin:prompts())[1].arguments[1].name)
@@ -111,7 +111,7 @@ for _, era in ipairs { "classic", "modern" } do
       assert.is_true(plugin:unsubscribe "book:emma")
     end)
 
-    it("may notify of a part of the resource", function()
+    it("calls the subscriber of a resource for a change in a part of it", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era))
       local changed
@@ -122,7 +122,7 @@ for _, era in ipairs { "classic", "modern" } do
       assert.equal("file:///a/b", changed)
     end)
 
-    it("has one function for each resource, which may wait", function()
+    it("calls only the last subscriber of a resource, which may wait", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era))
       local text
@@ -135,7 +135,7 @@ for _, era in ipairs { "classic", "modern" } do
         - (era == "classic" and 0 or 1))
     end)
 
-    it("may refuse a subscription, or not answer", function()
+    it("fails a subscription that is refused or not acknowledged", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era))
       local _, err = plugin:subscribe("refused:it", function() end)
@@ -148,7 +148,7 @@ for _, era in ipairs { "classic", "modern" } do
       notify(plugin, "resources/updated", "silent:it")
     end)
 
-    it("gives subscriptions of the same resource that are made at once the same outcome", function()
+    it("gives concurrent subscriptions of the same resource the same outcome", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era))
       local function subscribe(uri, options)
@@ -173,7 +173,7 @@ for _, era in ipairs { "classic", "modern" } do
       assert.same({ {}, { "book:emma" } }, { unused, changed })
     end)
 
-    it("is subscribed to again after a restart", function()
+    it("receives the subscriptions again after a restart", function()
       local host <close> = new_host { restart = { backoff = 0.01 } }
       local plugin = assert(start(host, era))
       local changed = 0
@@ -184,7 +184,7 @@ for _, era in ipairs { "classic", "modern" } do
       wait_until(function() return changed == 2 end)
     end)
 
-    it("is subscribed to again, whatever the function of another subscription does", function()
+    it("receives all subscriptions again, even if a subscriber waits", function()
       local host <close> = new_host { restart = { backoff = 0.01 } }
       local plugin = assert(start(host, era))
       local is_called
@@ -194,7 +194,7 @@ for _, era in ipairs { "classic", "modern" } do
       wait_until(function() return is_called end)
     end)
 
-    it("cannot be subscribed to if the server ends for good", function()
+    it("fails a pending subscription if it exits for good", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era))
       local subscribing = tasks.start(function() return plugin:subscribe("silent:it", function() end) end)
@@ -203,7 +203,7 @@ for _, era in ipairs { "classic", "modern" } do
       assert.same({ nil, "closed" }, { ok, err and err.kind })
     end)
 
-    it("is subscribed to with each process of a pool", function()
+    it("receives a subscription in each process of a pool", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era, { pool = 2, lazy = true }))
       assert(plugin:subscribe("book:emma", function() end))
@@ -229,7 +229,7 @@ for _, era in ipairs { "classic", "modern" } do
       assert.equal(3, #changed)
     end)
 
-    it("is waited for while it restarts", function()
+    it("delays calls while it restarts", function()
       local host <close> = new_host { restart = { backoff = 0.01 } }
       local plugin = assert(start(host, era))
       plugin:execute "die"
@@ -256,7 +256,7 @@ end)
 
 describe("the notifications of changes of lists, in the modern era,", function()
   for _, how in ipairs { "finish", "cancel" } do
-    it(("are asked for again if the server ends them (%s)"):format(how), function()
+    it(("are requested again if the server ends them (%s)"):format(how), function()
       local host <close> = new_host()
       local plugin = assert(start(host, "modern"))
       local changed
@@ -272,7 +272,7 @@ describe("the notifications of changes of lists, in the modern era,", function()
 end)
 
 describe("the handle of a server", function()
-  it("raises for wrong arguments, at the line of the caller", function()
+  it("raises for invalid arguments at the line of the caller", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "classic"))
     raises("uri: string expected, got nil", function() plugin:read() end)
@@ -285,7 +285,7 @@ describe("the handle of a server", function()
     raises("fn: function expected, got string", function() plugin:on_change "tools" end)
   end)
 
-  it("has these methods only in this dialect", function()
+  it("has these methods only in the MCP dialect", function()
     local host <close> = hosts { log = false }
     local plugin = assert(host:start { command = { "lua5.4", "spec/support/plugins/greeter.lua" } })
     assert.is_nil(plugin.resources)

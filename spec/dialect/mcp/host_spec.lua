@@ -1,4 +1,4 @@
--- The host's side of the Model Context Protocol: which era a server is of, and how it is spoken to then.
+-- The host's side of the Model Context Protocol: how the era of a server is recognised, and what it receives.
 local json = require("pintle.core").json
 local loop = require "pintle.loop"
 local stage = require "spec.support.mcp_stage"
@@ -15,7 +15,7 @@ local PROBE = '{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_me
   .. '"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}'
 
 describe("a classic server", function()
-  it("is recognised by an error, and gets initialize", function()
+  it("is recognised by its error response to server/discover, and receives initialize", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "classic"))
     assert.same({ "old", "1" }, { plugin.manifest.name, plugin.manifest.version })
@@ -32,7 +32,7 @@ describe("a classic server", function()
     }, lines())
   end)
 
-  it("gets initialize if it does not answer server/discover", function()
+  it("receives initialize if it does not answer server/discover", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "silent", { handshake_timeout = 6 }))
     assert.equal("old", plugin.manifest.name)
@@ -40,12 +40,12 @@ describe("a classic server", function()
       table.move(methods(), 1, 3, 1, {}))
   end)
 
-  it("gets initialize if its answer to server/discover makes no sense", function()
+  it("receives initialize if its answer to server/discover is invalid", function()
     local host <close> = new_host()
     assert.equal("old", assert(start(host, "odd")).manifest.name)
   end)
 
-  it("is started again with initialize if it ends because of server/discover", function()
+  it("is restarted with initialize if server/discover makes it exit", function()
     local host <close> = new_host { restart = { backoff = 0.01 } }
     local plugin = assert(start(host, "touchy"))
     assert.equal("old", plugin.manifest.name)
@@ -59,20 +59,20 @@ describe("a classic server", function()
     assert.is_nil((table.concat(methods(), " ", count + 1):find("server/discover", 1, true)))
   end)
 
-  it("is recognised even if it is slow to start", function()
+  it("is recognised when it is slow to start", function()
     local host <close> = new_host()
     assert.equal("old", assert(start(host, "touchy_and_slow", { handshake_timeout = 4 })).manifest.name)
     assert.same({ "server/discover", "initialize", "notifications/initialized" },
       table.move(methods(), 1, 3, 1, {}))
   end)
 
-  it("gets initialize with the newest version that it lists", function()
+  it("receives initialize with the newest version that it lists", function()
     local host <close> = new_host()
     assert(start(host, "old"))
     assert.equal("2025-06-18", json.decode(lines()[2]).params.protocolVersion)
   end)
 
-  it("gets one version after the other of those that its errors list", function()
+  it("receives each version that its errors list, one after the other", function()
     local host <close> = new_host()
     assert.equal("picky", assert(start(host, "downgrading")).manifest.name)
     local versions = {}
@@ -85,7 +85,7 @@ describe("a classic server", function()
     assert.equal("new", assert(start(host, "upgrading", { handshake_timeout = 8 })).manifest.name)
   end)
 
-  it("gets only the version that the user sets", function()
+  it("receives only the version that the user sets", function()
     local host <close> = new_host()
     assert(start(host, "classic", { options = { era = "2024-11-05" } }))
     assert.equal("initialize", methods()[1])
@@ -101,7 +101,7 @@ describe("a classic server", function()
     assert.same({ "remote", -32022 }, { err.kind, err.code })
   end)
 
-  it("may have no tools, no version and no capabilities", function()
+  it("starts without tools, version and capabilities", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "bare"))
     assert.same({ "bare", nil, {} }, { plugin.manifest.name, plugin.manifest.version, plugin.manifest.names })
@@ -117,7 +117,7 @@ describe("a classic server", function()
     assert.truthy(loop.now() - began < 5)
   end)
 
-  it("is reported as ended if it only ends", function()
+  it("is reported as closed if it exits at once", function()
     local host <close> = new_host()
     local _, err = host:start { command = { "sh", "-c", "echo bad luck >&2; exit 3" }, name = "unlucky" }
     assert.same({ "closed", "unlucky ended with status 3: bad luck" }, { err.kind, err.message })
@@ -125,7 +125,7 @@ describe("a classic server", function()
 end)
 
 describe("a modern server", function()
-  it("gets version, client and capabilities with every request", function()
+  it("receives version, client and capabilities with every request", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "modern"))
     assert.same({ "new", "2026.7" }, { plugin.manifest.name, plugin.manifest.version })
@@ -145,7 +145,7 @@ describe("a modern server", function()
     end
   end)
 
-  it("gets the user's own _meta members as well", function()
+  it("receives the user's own members of _meta", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "modern", { options = { client = { name = "me", version = "7" } } }))
     plugin:call("tools/list", { _meta = { traceparent = "00-1", ["io.modelcontextprotocol/logLevel"] = "alert" } })
@@ -155,21 +155,21 @@ describe("a modern server", function()
     })
   end)
 
-  it("is recognised even if it is slow to start and has only the modern era", function()
+  it("is recognised when it is slow to start and supports only the modern era", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "sleepy", { handshake_timeout = 2 }))
     assert.equal("new", plugin.manifest.name)
     assert.same({ "server/discover", "initialize", "server/discover" }, table.move(methods(), 1, 3, 1, {}))
   end)
 
-  it("gets no initialize if the user sets the modern era", function()
+  it("receives no initialize if the user sets the modern era", function()
     local host <close> = new_host()
     assert(start(host, "modern", { options = { era = "2026-07-28" } }))
     local _, err = start(host, "classic", { options = { era = "2026-07-28" } })
     assert.same({ "remote", -32601 }, { err.kind, err.code })
   end)
 
-  it("gets the input that it asks for, in as many rounds as it needs", function()
+  it("receives the input that it asks for, in several rounds", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "modern", {
       options = { roots = { "/tmp", { uri = "file:///x", name = "X" } } },
@@ -191,7 +191,7 @@ describe("a modern server", function()
     assert.same({ roots = {}, elicitation = {}, extensions = extensions }, capabilities)
   end)
 
-  it("fails the call if it asks for unknown input, or without end", function()
+  it("fails the call if it asks for unknown input, or asks again and again", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "modern"))
     local _, err = plugin:call("resources/read", { uri = "x:" })
@@ -207,7 +207,7 @@ describe("a modern server", function()
     assert.same({ "protocol", 'its result of "hold": of the type hologram' }, { err.kind, err.message })
   end)
 
-  it("has its tools read again when they change", function()
+  it("has its tools listed again when they change", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "modern"))
     assert(plugin:call "grow")

@@ -33,7 +33,7 @@ describe("the first message", function()
     end
   end)
 
-  it("is left to other dialects if it is theirs", function()
+  it("is left to other dialects if they define it", function()
     assert.equal("gevals", recognised("initialize", { protocolVersion = "0.0.1" }))
     assert.equal("gevals", recognised("execute", {}))
     assert.not_equal("mcp", recognised("initialize", { clientInfo = {} }, "header"))
@@ -42,7 +42,7 @@ describe("the first message", function()
   end)
 end)
 
-describe("in the classic era", function()
+describe("a plugin in the classic era", function()
   describe("initialize", function()
     it("returns the description of the server", function()
       local plugin <close> = start()
@@ -61,7 +61,7 @@ describe("in the classic era", function()
       }, told)
     end)
 
-    it("is byte for byte the same every time for a plain plugin", function()
+    it("returns the same bytes every time", function()
       local plugin <close> = extension.start "examples/greeter/plugin.lua"
       assert.equal('{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25",'
         .. '"capabilities":{"tools":{"listChanged":true},"logging":{}},'
@@ -79,7 +79,7 @@ describe("in the classic era", function()
       end
     end)
 
-    it("refuses params with missing or wrong members", function()
+    it("refuses params with missing or invalid members", function()
       local plugin <close> = extension.plugin("greeter", { "--dialect=mcp" })
       local function wrong(params) return ask(plugin, "initialize", params).error end
       assert.same({ code = -32602, message = "Invalid params: params is missing" }, wrong(nil))
@@ -135,7 +135,7 @@ describe("in the classic era", function()
     assert.equal('{"jsonrpc":"2.0","id":"p","result":{}}', plugin:ask '{"jsonrpc":"2.0","id":"p","method":"ping"}')
   end)
 
-  it("has no methods of the modern era", function()
+  it("refuses methods of the modern era", function()
     local plugin <close> = classic()
     assert.same({ code = -32601, message = "Method not found: server/discover" }, ask(plugin, "server/discover").error)
     assert.same({ code = -32601, message = "Method not found: unheard/of" }, ask(plugin, "unheard/of").error)
@@ -157,7 +157,7 @@ describe("in the classic era", function()
         "client", "change" }, names)
     end)
 
-    it("returns everything that is declared for a tool", function()
+    it("returns all declared members of a tool", function()
       local plugin <close> = classic()
       local text = plugin:ask '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'
       assert.equal('{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"sum","title":"Sum","description":"Adds up",'
@@ -218,7 +218,7 @@ describe("in the classic era", function()
         call(plugin, "xyzzyx").error)
     end)
 
-    it("returns outputs that are no object as text only", function()
+    it("returns outputs that are not an object as text only", function()
       local plugin <close> = classic()
       assert.same({ content = { { type = "text", text = '["a"]' } } }, call(plugin, "list-output").result)
     end)
@@ -255,7 +255,7 @@ describe("in the classic era", function()
       assert.matches("pintle-no-such-command", err.message, 1, true)
     end)
 
-    it("can send a request to the client meanwhile", function()
+    it("can send a request to the client while it runs", function()
       local plugin <close> = classic()
       local question = call(plugin, "ask")
       assert.same({ "sampling/createMessage", { maxTokens = 1 } }, { question.method, question.params })
@@ -281,7 +281,7 @@ describe("in the classic era", function()
       assert.equal("there", call(plugin, "progress").result.content[1].text)
     end)
 
-    it("needs a token that is a string or a number", function()
+    it("requires a token that is a string or a number", function()
       local plugin <close> = classic()
       local err = call(plugin, "progress", nil, { progressToken = json.array() }).error
       assert.same({ code = -32602, message = "Invalid params: _meta: progressToken: string or number expected, "
@@ -289,7 +289,7 @@ describe("in the classic era", function()
       assert.equal("notifications/progress", call(plugin, "progress", nil, { progressToken = 5 }).method)
     end)
 
-    it("is sent for raw methods, too", function()
+    it("is sent for raw methods as well", function()
       local plugin <close> = classic()
       ask(plugin, "resources/list", { _meta = { progressToken = 1 } })
       assert.matches('"progressToken":1,"progress":0.5', plugin:line())
@@ -359,7 +359,7 @@ describe("in the classic era", function()
         ask(plugin, "resources/read", { uri = "kept:" }).result)
     end)
 
-    it("always fail with a code", function()
+    it("fail with an error code in any case", function()
       local plugin <close> = classic()
       assert.same({ code = -32002, message = "Resource not found", data = { uri = "y:" } },
         ask(plugin, "resources/read", { uri = "y:" }).error)
@@ -371,7 +371,7 @@ describe("in the classic era", function()
         .. "an object expected" }, err)
     end)
 
-    it("may notify of changes at any time", function()
+    it("can notify of changes at any time", function()
       local plugin <close> = classic()
       local lines = { call(plugin, "change").method }
       for i = 2, 4 do lines[i] = json.decode(plugin:line()).method end
@@ -386,7 +386,7 @@ describe("in the classic era", function()
     assert.equal('[{"jsonrpc":"2.0","id":5,"result":{}},{"jsonrpc":"2.0","id":6,"result":{}}]', plugin:line())
   end)
 
-  it("ends with its input", function()
+  it("exits when its input ends", function()
     local plugin <close> = classic()
     local rest, status, complaints = plugin:finish()
     assert.same({ "", 0, "" }, { rest, status, complaints })
@@ -394,7 +394,7 @@ describe("in the classic era", function()
 end)
 
 describe("the declaration for the dialect", function()
-  it("is checked", function()
+  it("is checked when the plugin is made", function()
     local declare = dialects.get("mcp").declare
     assert.is_nil(declare(nil, { title = "T", instructions = "I", page_size = 1, capabilities = {}, icons = {} }))
     assert.equal('there is no "colour"', declare(nil, { colour = "red" }))
@@ -409,7 +409,7 @@ describe("the declaration for the dialect", function()
 end)
 
 describe("the handler of a notification", function()
-  it("may report progress, which nobody gets", function()
+  it("can report progress, which is dropped", function()
     local plugin, reported = plugins.new { name = "reporter", version = "1.0.0" }, loop.event()
     plugin:method("notifications/news", function(_, ctx) reported:set((pcall(ctx.progress, ctx, 0.5))) end)
     local hosted <close> = assert(test.host(plugin, { dialect = "mcp" }))
@@ -419,7 +419,7 @@ describe("the handler of a notification", function()
 end)
 
 describe("--manifest=mcp", function()
-  it("prints the description of the server and all of its tools", function()
+  it("prints the description of the server and all its tools", function()
     local text, status = children.run { command = { "lua5.4", "spec/support/plugins/toolbox.lua", "--manifest=mcp" } }
     assert.equal(0, status)
     local manifest = json.decode(text)

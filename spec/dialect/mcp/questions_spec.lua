@@ -1,4 +1,4 @@
--- What an MCP server asks its client while it handles a request, in both eras.
+-- Questions of an MCP server to its client while it handles a request, in both eras.
 local children = require "spec.support.children"
 local extension = require "spec.support.extension"
 local hosts = require "pintle.host"
@@ -21,7 +21,7 @@ local function start(env) return extension.plugin("curious_server", nil, env) en
 
 local id = 100
 
--- Sends a request of the modern era. What is said next need not be the answer.
+-- Sends a request of the modern era. The next message need not be the response.
 local function send(plugin, method, params, meta)
   id = id + 1
   local full = {}
@@ -42,7 +42,7 @@ local function name_is(name) return { action = "accept", content = { name = name
 local function text_of(message) return message.result.content[1].text end
 
 describe("without a handshake", function()
-  it("a question answers the request, and the repeated one continues the same run", function()
+  it("a question answers the request, and the repeated request continues the same handler", function()
     local plugin <close> = start()
     local asked = call(plugin, "greet").result
     assert.same({
@@ -57,7 +57,7 @@ describe("without a handshake", function()
     assert.same({ id, "complete", "Hello, Ada (run 1)" }, { done.id, done.result.resultType, text_of(done) })
   end)
 
-  it("progress is that of the request at the time", function()
+  it("progress is sent with the token of the current request", function()
     local plugin <close> = start()
     local first = call(plugin, "greet", nil, nil, { progressToken = "a" })
     assert.same({ "a", 0.5 }, { first.params.progressToken, first.params.progress })
@@ -68,7 +68,7 @@ describe("without a handshake", function()
     assert.equal("Hello, decline (run 1)", text_of(json.decode(plugin:line())))
   end)
 
-  it("questions may come one after the other, each with a state of its own", function()
+  it("each of several questions in a row has its own requestState", function()
     local plugin <close> = start()
     local first = call(plugin, "twice").result
     assert.truthy(first.inputRequests.name)
@@ -80,7 +80,7 @@ describe("without a handshake", function()
       text_of(call(plugin, "twice", { ["name-2"] = name_is "Bob" }, second.requestState)))
   end)
 
-  it("questions of several tasks are asked together, and those that are left again", function()
+  it("questions of several tasks are sent together, and unanswered ones are sent again", function()
     local plugin <close> = start()
     local asked = call(plugin, "parallel").result
     assert.same({ "elicitation/create", "sampling/createMessage", "roots/list" }, {
@@ -95,7 +95,7 @@ describe("without a handshake", function()
     assert.equal("sampling/createMessage", asked.inputRequests["question-2"].method)
   end)
 
-  it("answers of the wrong form are asked for again", function()
+  it("a question is sent again if its answer is malformed", function()
     local plugin <close> = start()
     local asked = call(plugin, "parallel").result
     asked = call(plugin, "parallel", {
@@ -108,7 +108,7 @@ describe("without a handshake", function()
     assert.equal("Ada, hi, 0 roots", text_of(done))
   end)
 
-  it("resources and prompts may ask, too; lists may not", function()
+  it("resources and prompts can ask; lists cannot", function()
     local plugin <close> = start()
     local asked = send(plugin, "resources/read", { uri = "greeting:///me" }).result
     local read = send(plugin, "resources/read", {
@@ -135,7 +135,7 @@ describe("without a handshake", function()
     assert.equal("invalid", text_of(call(plugin, "unsendable")))
   end)
 
-  it("a state that is unknown, or of another request, is refused", function()
+  it("a requestState that is unknown or belongs to another request is refused", function()
     local plugin <close> = start()
     local state = call(plugin, "greet").result.requestState
     for _, wrong in ipairs { state .. "x", "", "y" } do
@@ -149,13 +149,13 @@ describe("without a handshake", function()
     assert.equal("Hello, Ada (run 1)", text_of(call(plugin, "greet", { ["question-1"] = name_is "Ada" }, state)))
   end)
 
-  it("an answer with a key of the author's may come before the question", function()
+  it("an answer is accepted before its question if the author has set the key", function()
     local plugin <close> = start()
     assert.equal("Hello, Ada", text_of(call(plugin, "named", { name = name_is "Ada", other = {} })))
     assert.equal("input_required", call(plugin, "named", { name = 5 }).result.resultType)
   end)
 
-  it("the requests that wait are bounded in number", function()
+  it("the number of waiting requests is limited", function()
     local plugin <close> = start()
     local state = call(plugin, "greet").result.requestState
     call(plugin, "greet")
@@ -165,7 +165,7 @@ describe("without a handshake", function()
     assert.equal("input_required", call(plugin, "greet").result.resultType)
   end)
 
-  it("a client that does not come back is waited for in vain, for a bounded time", function()
+  it("a question fails after a limited time if the client does not repeat the request", function()
     local plugin <close> = start { QUESTION_TIME = "0.05" }
     local state = call(plugin, "greet").result.requestState
     assert.matches("^curious: warn: elicitation/create: the client has not answered; the result is dropped\n",
@@ -177,14 +177,14 @@ describe("without a handshake", function()
     assert.equal("input_required", call(other, "greet").result.resultType)
   end)
 
-  it("the plugin ends at once when its input ends while a question waits", function()
+  it("the plugin exits at once when its input ends while a question waits", function()
     local plugin <close> = start()
     call(plugin, "greet")
     local rest, status = plugin:finish()
     assert.same({ "", 0 }, { rest, status })
   end)
 
-  it("cancelling the repeated request stops the run", function()
+  it("cancelling the repeated request stops the handler", function()
     local plugin <close> = start()
     local first = call(plugin, "twice").result
     local second = call(plugin, "twice", { name = name_is "Ada" }, first.requestState).result
@@ -193,7 +193,7 @@ describe("without a handshake", function()
         name = "twice", arguments = {}, requestState = second.requestState, inputResponses = { ["name-2"] = 5 },
       }, ALL),
     })
-    -- It asks again, in answer to 5; a cancellation of an answered request changes nothing.
+    -- It asks again, in the response to 5; a cancellation of an answered request changes nothing.
     local third = json.decode(plugin:line())
     assert.same({ 5, "input_required" }, { third.id, third.result.resultType })
     plugin:say '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}'
@@ -201,7 +201,7 @@ describe("without a handshake", function()
     assert.equal("Hello, Ada; Hello, Bob", text_of(done))
   end)
 
-  it("ids are sent back as they came", function()
+  it("ids are sent back unchanged", function()
     local plugin <close> = start()
     local function ask(raw_id, more)
       local meta = json.encode(mcp.with_meta({}, ALL)._meta)
@@ -224,7 +224,7 @@ describe("without a handshake", function()
 end)
 
 describe("with a handshake", function()
-  it("a question is a request", function()
+  it("a question is sent as a request", function()
     local plugin <close> = start()
     plugin:ask(mcp.INITIALIZE:gsub('"roots":{}', '"roots":{},"elicitation":{}'))
     local asked = mcp.call(plugin, "named")
@@ -296,7 +296,7 @@ describe("a pintle host", function()
 end)
 
 describe("several questions without a handshake", function()
-  it("end together, because no answer can come any more", function()
+  it("end together once no answer can arrive", function()
     local plugin, message = plugins.new { name = "asker", version = "1.0.0" }, nil
     local ended = loop.event()
     local function ask(ctx, timeout)
@@ -318,7 +318,7 @@ describe("several questions without a handshake", function()
 end)
 
 describe("questions of as many requests as may be handled", function()
-  it("leave room for the answers", function()
+  it("leave room for the requests that bring the answers", function()
     local plugin = plugins.new { name = "asker", version = "1.0.0" }
     plugin:operation("ask", {}, function(_, ctx)
       local answer, err = ctx:call("elicitation/create", { message = "?", requestedSchema = {} })
@@ -350,7 +350,7 @@ describe("a method that the author declares", function()
 
   local function message(text) return { messages = { { role = "user", content = { type = "text", text = text } } } } end
 
-  it("may ask without a handshake, and runs once", function()
+  it("can ask without a handshake, and runs once", function()
     local runs = 0
     local plugin <close> = host_prompter(function(_, ctx)
       runs = runs + 1
@@ -361,7 +361,7 @@ describe("a method that the author declares", function()
     assert.equal(1, runs)
   end)
 
-  it("may have a state of its own", function()
+  it("can have a requestState of its own", function()
     local plugin <close> = host_prompter(function(params)
       if params.requestState then return message(params.requestState .. params.inputResponses.q.content.name) end
       return { resultType = "input_required", requestState = "mine: ", inputRequests = {

@@ -12,7 +12,7 @@ local nothing_left
 before_each(function() nothing_left = children.stock() end)
 after_each(function() nothing_left() end)
 
--- A plugin that has had the handshake.
+-- A plugin after the handshake.
 local function classic(name)
   local plugin = extension.plugin(name or "catalog")
   plugin:say(mcp.INITIALIZE, '{"jsonrpc":"2.0","method":"notifications/initialized"}')
@@ -36,7 +36,7 @@ local function read(plugin, uri)
 end
 
 describe("resources", function()
-  it("are listed page by page, with those that templates list", function()
+  it("are listed in pages, with the resources that templates list", function()
     local plugin <close> = classic()
     local list, cursor = {}, nil
     repeat
@@ -67,7 +67,7 @@ describe("resources", function()
     } }, read(plugin, "book:///all").result)
   end)
 
-  it("of a template get the decoded variables of the URI", function()
+  it("of a template receive the decoded variables of the URI", function()
     local plugin <close> = classic()
     assert.equal("end of a b (book:///a%20b/chapters/end)",
       read(plugin, "book:///a%20b/chapters/end").result.contents[1].text)
@@ -77,7 +77,7 @@ describe("resources", function()
       ask(plugin, "resources/templates/list").result.resourceTemplates)
   end)
 
-  it("that do not exist, or fail, have the error code of their era", function()
+  it("fail with the error code of the era if they are missing or raise", function()
     local plugin <close> = classic()
     for _, uri in ipairs { "book:///gone", "book:///unheard", "book:///a/chapters/none", "http" } do
       local err = read(plugin, uri).error
@@ -121,7 +121,7 @@ describe("resources", function()
     assert.same({ uri = "book:///index", _meta = { ["io.modelcontextprotocol/subscriptionId"] = "s" } }, updated.params)
   end)
 
-  it("are not offered by a plugin without them", function()
+  it("are not offered by a plugin that declares none", function()
     local plugin <close> = classic "greeter"
     for _, method in ipairs { "resources/list", "resources/read", "prompts/list", "completion/complete" } do
       assert.same({ code = -32601, message = "Method not found: " .. method }, ask(plugin, method, {}).error)
@@ -130,7 +130,7 @@ describe("resources", function()
 end)
 
 describe("prompts", function()
-  it("are listed page by page", function()
+  it("are listed in pages", function()
     local plugin <close> = classic()
     local page = ask(plugin, "prompts/list").result
     assert.same({ name = "review", title = "Review", description = "Reviews a book", arguments = {
@@ -140,7 +140,7 @@ describe("prompts", function()
     assert.equal("empty", ask(plugin, "prompts/list", { cursor = page.nextCursor }).result.prompts[1].name)
   end)
 
-  it("become messages", function()
+  it("return messages made of texts, bytes and tables", function()
     local plugin <close> = classic()
     local function get(name, args) return ask(plugin, "prompts/get", { name = name, arguments = args }) end
     assert.same({ description = "Reviews a book", messages = {
@@ -153,7 +153,7 @@ describe("prompts", function()
     } }, get("talk").result)
   end)
 
-  it("have arguments that are checked", function()
+  it("have their arguments checked", function()
     local plugin <close> = classic()
     local function refusal(name, args)
       local err = ask(plugin, "prompts/get", { name = name, arguments = args }).error
@@ -179,7 +179,7 @@ describe("completion", function()
   local REVIEW = { type = "ref/prompt", name = "review" }
   local CHAPTER = { type = "ref/resource", uri = "book:///{book}/chapters/{chapter}" }
 
-  it("takes from a list the values that begin with what was typed", function()
+  it("returns the values of a list that begin with the typed text", function()
     local plugin <close> = classic()
     assert.same({ values = { "short", "Sharp" }, total = 2, hasMore = false },
       complete(plugin, REVIEW, "style", "sH").result.completion)
@@ -188,7 +188,7 @@ describe("completion", function()
     assert.same({ values = {}, total = 0, hasMore = false }, complete(plugin, REVIEW, "book", "").result.completion)
   end)
 
-  it("calls a function with the other values, and sends at most 100", function()
+  it("calls a function with the values of the other arguments, and sends at most 100 values", function()
     local plugin <close> = classic()
     assert.same({ values = { "x!", "completion/complete", "end" }, total = 1000, hasMore = true },
       complete(plugin, CHAPTER, "book", "x", { chapter = "end" }).result.completion)
@@ -219,7 +219,7 @@ describe("completion", function()
 end)
 
 describe("what a plugin declares while it serves", function()
-  it("is announced once a list, in the classic era", function()
+  it("is announced once for each list, in the classic era", function()
     local plugin <close> = classic()
     mcp.call(plugin, "grow")
     local said = {}
@@ -236,7 +236,7 @@ describe("what a plugin declares while it serves", function()
     end)())
   end)
 
-  it("is gone when it was removed", function()
+  it("is no longer listed or read after it was removed", function()
     local plugin <close> = extension.plugin "catalog"
     assert.equal(300000, ask_modern(plugin, "tools/list").result.ttlMs)
     assert.equal("shrunk", mcp.call_modern(plugin, "shrink").result.content[1].text)
@@ -248,7 +248,7 @@ describe("what a plugin declares while it serves", function()
     assert.same({ 2, 0 }, { #page.tools, page.ttlMs })
   end)
 
-  it("is not announced before the handshake is done", function()
+  it("is not announced before the handshake", function()
     local plugin <close> = extension.plugin "growing"
     assert.equal(1, json.decode(plugin:ask(mcp.INITIALIZE)).id)
     assert.equal(7, ask(plugin, "ping").id)
@@ -256,7 +256,7 @@ describe("what a plugin declares while it serves", function()
 end)
 
 describe("declaring", function()
-  it("raises at the line of a mistake", function()
+  it("raises at the line of the invalid declaration", function()
     local plugin = pintle.plugin { name = "p", version = "1.0.0" }
     local function none() end
     plugin:resource("x:///y", {}, none)
@@ -306,13 +306,13 @@ describe("a URI template", function()
     assert.same({ x = "1", y = "2" }, match("q:{x}?f=1{&y}", "q:1?f=1&y=2"))
   end)
 
-  it("refuses what it does not support", function()
+  it("refuses unsupported expressions", function()
     for _, template in ipairs { "a{b", "a}", "a{;b}", "a{b}{b}", "plain", "a{b,c}", "a{b:3}", "a{}", "a{b*}" } do
       assert.is_nil(uri_templates.read(template), template)
     end
   end)
 
-  it("has a bounded cost, whatever the URI is", function()
+  it("is matched in bounded time, whatever the URI is", function()
     local begun = os.clock()
     assert.is_nil(match("x:{a}x{b}x{c}x{d}x{e}x{f}!", "x:" .. ("x"):rep(4000)))
     assert.is_nil(match("x:{+a}x{b}/x{+c}x{d}/x{e}x{f}!", "x:" .. ("xx/"):rep(1300)))

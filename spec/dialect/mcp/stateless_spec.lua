@@ -14,7 +14,7 @@ local SERVER = '"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolbox",
 local start, with_meta, call = mcp.start, mcp.with_meta, mcp.call
 local ask_modern, call_modern = mcp.ask_modern, mcp.call_modern
 
-describe("in the modern era", function()
+describe("a plugin in the modern era", function()
   it("requires version and capabilities in every request", function()
     local plugin <close> = start()
     local function wrong(meta)
@@ -68,7 +68,7 @@ describe("in the modern era", function()
     assert.truthy(page.nextCursor)
   end)
 
-  it("adds them to results of raw methods, too", function()
+  it("adds them to results of raw methods as well", function()
     local plugin <close> = start()
     local list = ask_modern(plugin, "resources/list").result
     assert.same({ "complete", 0, "private", {} }, { list.resultType, list.ttlMs, list.cacheScope, list.resources })
@@ -79,14 +79,14 @@ describe("in the modern era", function()
     assert.same({ "input_required", "s" }, { asking.resultType, asking.requestState })
   end)
 
-  it("has another code for a missing resource", function()
+  it("uses the modern error code for a missing resource", function()
     local plugin <close> = start()
     assert.same({ code = -32602, message = "Resource not found", data = { uri = "y:" } },
       ask_modern(plugin, "resources/read", { uri = "y:" }).error)
     assert.equal(-32603, ask_modern(plugin, "resources/read", { uri = "text:" }).error.code)
   end)
 
-  it("fails like the classic era", function()
+  it("returns the same results for failures as the classic era", function()
     local plugin <close> = start()
     assert.is_true(call_modern(plugin, "fail").result.isError)
     assert.equal("Unknown tool: smu", call_modern(plugin, "smu").error.message)
@@ -95,12 +95,12 @@ describe("in the modern era", function()
       { wrong.resultType, wrong.isError, wrong.content[1].text })
   end)
 
-  it("has structured content of any type", function()
+  it("returns structured content of any type", function()
     local plugin <close> = start()
     assert.same({ "a" }, call_modern(plugin, "list-output").result.structuredContent)
   end)
 
-  it("has no methods of the classic era", function()
+  it("refuses methods of the classic era", function()
     local plugin <close> = start()
     for _, method in ipairs { "initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
       "unheard/of" } do
@@ -108,7 +108,7 @@ describe("in the modern era", function()
     end
   end)
 
-  it("sends logs from the level on that the request asks for", function()
+  it("sends logs from the requested level upwards", function()
     local plugin <close> = start()
     local function heard(level)
       local count, answer = 0, call_modern(plugin, "log", nil, { ["io.modelcontextprotocol/logLevel"] = level })
@@ -135,7 +135,7 @@ describe("in the modern era", function()
     assert.same({ progressToken = 9, progress = 0, total = 1 }, first.params)
   end)
 
-  it("has the right token for each request, whether its _meta repeats or changes", function()
+  it("uses the token of each request, whether its _meta repeats or changes", function()
     local plugin <close> = start()
     for _, token in ipairs { 9, 9, 10, 9 } do
       local report = call_modern(plugin, "progress", nil, { progressToken = token })
@@ -144,7 +144,7 @@ describe("in the modern era", function()
     end
   end)
 
-  it("stops a cancelled request, and sends no more messages about it", function()
+  it("stops a cancelled request and sends no more messages about it", function()
     local plugin <close> = start()
     local meta = { progressToken = 9, ["io.modelcontextprotocol/logLevel"] = "debug" }
     local first = call_modern(plugin, "hold", nil, meta)
@@ -155,7 +155,7 @@ describe("in the modern era", function()
     assert.same({ "", 0 }, { rest, status })
   end)
 
-  it("uses nothing from earlier requests", function()
+  it("keeps no state of earlier requests", function()
     local plugin <close> = start()
     local text = call_modern(plugin, "client", nil,
       { ["io.modelcontextprotocol/clientCapabilities"] = { sampling = {} } }).result.content[1].text
@@ -163,7 +163,7 @@ describe("in the modern era", function()
     assert.equal("[false,false]", call_modern(plugin, "client").result.content[1].text)
   end)
 
-  it("may be mixed with the classic era in one conversation", function()
+  it("can be mixed with the classic era in one conversation", function()
     local plugin <close> = start()
     assert.equal("complete", ask_modern(plugin, "server/discover").result.resultType)
     assert.equal("complete", call_modern(plugin, "nothing").result.resultType)
@@ -194,7 +194,7 @@ describe("in the modern era", function()
       }, told)
     end)
 
-    it("gets the requested notifications, with its id", function()
+    it("receives the requested notifications, with its id", function()
       local plugin <close> = start()
       listen(plugin, { resourcesListChanged = true }, 11)
       listen(plugin, { resourceSubscriptions = { "x:/1" } }, "b")
@@ -215,7 +215,7 @@ describe("in the modern era", function()
       assert.equal("custom/thing", call_modern(plugin, "change").method)
     end)
 
-    it("does not keep the plugin from ending", function()
+    it("does not prevent the plugin from exiting", function()
       local plugin <close> = start()
       listen(plugin, { resourcesListChanged = true }, 11)
       local rest, status = plugin:finish()
@@ -230,7 +230,7 @@ describe("in the modern era", function()
         listen(plugin, { resourceSubscriptions = "x" }).error.message)
     end)
 
-    it("is bounded", function()
+    it("is refused beyond the limit", function()
       local plugin <close> = start()
       for id = 1, 64 do assert.is_nil(listen(plugin, {}, id).error) end
       assert.same({ code = -32600, message = "Invalid Request: there are 64 subscriptions already" },

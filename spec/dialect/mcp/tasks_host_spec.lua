@@ -37,7 +37,7 @@ for _, era in ipairs { "classic", "modern" } do
       assert.equal("plain", assert(plugin:execute "plain").message)
     end)
 
-    it("may have ended when it is created", function()
+    it("can have ended before it is first polled", function()
       local host <close> = new_host()
       assert.equal("at_once: done", assert(assert(start(host, era)):execute "at_once").message)
       assert.equal(1, count "tasks/get")
@@ -64,7 +64,7 @@ for _, era in ipairs { "classic", "modern" } do
       assert.same({ 0.5 }, fractions)
     end)
 
-    it("may fail, break down, be cancelled by the server, be forgotten, or make no sense", function()
+    it("reports failure, errors, cancellation, expiry and malformed answers of the server", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era))
       local outcome = assert(plugin:execute "fail")
@@ -80,14 +80,14 @@ for _, era in ipairs { "classic", "modern" } do
       assert.same({ "protocol", "a task with the status pondering" }, { err.kind, err.message })
     end)
 
-    it("gets the input that it asks for, once", function()
+    it("receives the input that it asks for, once", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era, { handlers = HANDLERS }))
       assert.equal("ask: Who? Ada", assert(plugin:execute "ask").message)
       assert.equal(era == "modern" and 1 or 0, count "tasks/update")
     end)
 
-    it("is cancelled when its time is over", function()
+    it("is cancelled after the timeout", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era))
       local began = loop.now()
@@ -97,7 +97,7 @@ for _, era in ipairs { "classic", "modern" } do
       wait_until(function() return count "tasks/cancel" == 1 end)
     end)
 
-    it("is cancelled with the task that waits for it", function()
+    it("is cancelled when the caller is cancelled", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era))
       local waiting = tasks.start(function() return plugin:execute "hang" end)
@@ -117,7 +117,7 @@ for _, era in ipairs { "classic", "modern" } do
       assert.equal("wake: done", assert(waiting:await(30)).message)
     end)
 
-    it("fails with the server", function()
+    it("fails when the server exits", function()
       local host <close> = new_host()
       local plugin = assert(start(host, era))
       local waiting = tasks.start(function() return plugin:execute "hang" end)
@@ -130,14 +130,14 @@ for _, era in ipairs { "classic", "modern" } do
 end
 
 describe("a task of the modern era", function()
-  it("is waited for by any call", function()
+  it("is awaited by every call that is answered with one", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "modern"))
     local result = assert(plugin:call("tools/call", { name = "work", arguments = json.decode "{}" }))
     assert.equal("work: done", result.content[1].text)
   end)
 
-  it("fails, and is cancelled, if no handler gives its input", function()
+  it("fails and is cancelled if no handler provides its input", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "modern"))
     local _, err = plugin:execute "ask"

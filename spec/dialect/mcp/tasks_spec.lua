@@ -20,7 +20,7 @@ local function start(env) return extension.plugin("slow_server", nil, env) end
 
 local id = 200
 
--- Sends a request, and returns its answer and the notifications before it.
+-- Sends a request. Returns the response and the notifications before it.
 local function send(plugin, method, params, meta)
   id = id + 1
   local notifications, answer = {}, plugin:call(method, mcp.with_meta(params, meta or WITH_TASKS), id)
@@ -51,7 +51,7 @@ local function await(plugin, task_id, status)
 end
 
 describe("a tool that may be a task", function()
-  it("is answered with a task at once, which keeps the result", function()
+  it("is answered with a task at once, which stores the result", function()
     local plugin <close> = start()
     local capabilities = send(plugin, "server/discover", {}).result.capabilities
     assert.same({ [TASKS] = {} }, capabilities.extensions)
@@ -71,7 +71,7 @@ describe("a tool that may be a task", function()
     assert.matches("slow: info: working\n", plugin:complaints "\n")
   end)
 
-  it("runs as usual for a client without the extension, unless a task is required", function()
+  it("runs without a task for a client without the extension, unless it requires one", function()
     local plugin <close> = start()
     local none = { ["io.modelcontextprotocol/clientCapabilities"] = {} }
     assert.equal("done", call(plugin, "work", {}, nil, none).result.content[1].text)
@@ -84,7 +84,7 @@ describe("a tool that may be a task", function()
     assert.same(missing, send(plugin, "subscriptions/listen", { notifications = { taskIds = { "x" } } }, none).error)
   end)
 
-  it("runs as usual in the classic era", function()
+  it("runs without a task in the classic era", function()
     local plugin <close> = start()
     local told = json.decode(plugin:ask(mcp.INITIALIZE)).result
     assert.is_nil(told.capabilities.extensions)
@@ -93,7 +93,7 @@ describe("a tool that may be a task", function()
       mcp.ask(plugin, "tasks/get", { taskId = "x" }).error)
   end)
 
-  it("is completed by a failure of the tool, and failed by an error of the protocol", function()
+  it("has the status completed after a failure of the tool, and failed after a protocol error", function()
     local plugin <close> = start()
     local failed = await(plugin, call(plugin, "fail").result.taskId, "completed")
     assert.is_true(failed.result.isError)
@@ -108,7 +108,7 @@ describe("a tool that may be a task", function()
     assert.matches("a task failed: .*broken.*stack traceback", (select(3, plugin:finish())))
   end)
 
-  it("can be cancelled, again and after its end", function()
+  it("can be cancelled twice, and after its end", function()
     local plugin <close> = start()
     local task_id = call(plugin, "work", { seconds = 600 }).result.taskId
     local ack = send(plugin, "tasks/cancel", { taskId = task_id }).result
@@ -119,7 +119,7 @@ describe("a tool that may be a task", function()
       send(plugin, "tasks/cancel", { taskId = "x" }).error)
   end)
 
-  it("asks its client through the task", function()
+  it("sends its questions in the task", function()
     local plugin <close> = start()
     local task_id = call(plugin, "ask").result.taskId
     local task = await(plugin, task_id, "input_required")
@@ -149,7 +149,7 @@ describe("a tool that may be a task", function()
       { changes[1].method, params.taskId, params.status, params._meta["io.modelcontextprotocol/subscriptionId"] })
   end)
 
-  it("may become one only after some time, and after its questions", function()
+  it("becomes a task after the declared time, counted from the last answer", function()
     local plugin <close> = start()
     assert.equal("for nobody", call(plugin, "later").result.content[1].text)
     local seed = call(plugin, "later", { seconds = 0.3 }).result
@@ -164,13 +164,13 @@ describe("a tool that may be a task", function()
     assert.equal("for Ada", await(plugin, seed.taskId, "completed").result.content[1].text)
   end)
 
-  it("is kept until it is fetched and its room is needed", function()
+  it("is stored until its result was fetched and its place is needed", function()
     local plugin <close> = start()
     local first = call(plugin, "work").result.taskId
     local second = call(plugin, "work").result.taskId
     call(plugin, "work", { seconds = 600 })
     await(plugin, second, "completed")
-    -- A fourth takes the room of the second, whose result the client has. Then there is none.
+    -- A fourth task takes the place of the second, whose result was fetched. Then no place is left.
     assert.equal("task", call(plugin, "work", { seconds = 600 }).result.resultType)
     assert.equal(-32602, send(plugin, "tasks/get", { taskId = second }).error.code)
     assert.equal("done", call(plugin, "work").result.content[1].text)
@@ -178,7 +178,7 @@ describe("a tool that may be a task", function()
     assert.equal("completed", get(plugin, first).status)
   end)
 
-  it("is stopped and forgotten when its time is over", function()
+  it("is stopped and forgotten after its time limit", function()
     local plugin <close> = start { TASK_TIME = "0.1" }
     local seed = call(plugin, "work", { seconds = 600 }).result
     assert.equal(100, seed.ttlMs)
@@ -191,7 +191,7 @@ describe("a tool that may be a task", function()
     assert.equal("done", await(plugin, call(plugin, "work").result.taskId, "completed").result.content[1].text)
   end)
 
-  it("does not keep the plugin from ending", function()
+  it("does not prevent the plugin from exiting", function()
     local plugin <close> = start()
     call(plugin, "work", { seconds = 600 })
     call(plugin, "ask")

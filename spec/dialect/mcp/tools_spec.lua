@@ -1,4 +1,4 @@
--- The host's side of the Model Context Protocol: tools as operations, and what servers say and ask.
+-- The host's side of the Model Context Protocol: tools as operations, and the messages and requests of servers.
 local json = require("pintle.core").json
 local pintle = require "pintle"
 local stage = require "spec.support.mcp_stage"
@@ -11,7 +11,7 @@ before_each(stage.set)
 after_each(stage.clear)
 
 describe("tools", function()
-  it("have arguments that are checked before anything is sent", function()
+  it("have their arguments checked before the request is sent", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "classic"))
     local count = #lines()
@@ -22,7 +22,7 @@ describe("tools", function()
     assert.equal(count, #lines())
   end)
 
-  it("with a schema that is not understood take any arguments, after a warning", function()
+  it("take any arguments, after a warning, if their schema cannot be read", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "classic"))
     local warnings = said "warn"
@@ -32,7 +32,7 @@ describe("tools", function()
     assert.equal(1, #said "warn")
   end)
 
-  it("return an outcome: text as message, structured content as outputs, and the whole result", function()
+  it("return text as the message, structured content as outputs, and the whole result", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "classic"))
     local outcome = assert(plugin:execute("echo", { n = 5 }))
@@ -43,7 +43,7 @@ describe("tools", function()
       list[#list])
   end)
 
-  it("return content of any kind, with bytes instead of base64", function()
+  it("return all kinds of content, with base64 decoded to bytes", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "classic"))
     local png = pintle.bytes "\x89PNG\r\n\x1a\n"
@@ -60,7 +60,7 @@ describe("tools", function()
     assert.equal("n is 1", assert(plugin:execute("echo", { n = 1 })).content[1].text)
   end)
 
-  it("return content as it is if it is not what it should be", function()
+  it("return malformed content unchanged", function()
     local host <close> = new_host()
     local outcome = assert(assert(start(host, "classic")):execute("show", { which = "crooked" }))
     assert.same({ "no base64!", "odd", "hologram" },
@@ -75,7 +75,7 @@ describe("tools", function()
     assert.is_nil(outcome.message)
   end)
 
-  it("keep the server's order, and the members that only MCP has", function()
+  it("keep the server's order, and members that only MCP defines", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "classic"))
     assert.same({ "echo", "broken", "hold", "crooked", "ask", "show" }, plugin.manifest.names)
@@ -86,7 +86,7 @@ describe("tools", function()
     assert.same({}, plugin.manifest.operations.hold.dialects.mcp)
   end)
 
-  it("have outputs that are checked", function()
+  it("have their outputs checked against the output schema", function()
     local host <close> = new_host()
     local _, err = assert(start(host, "classic")):execute "broken"
     assert.same({ "protocol", 'its result of "broken": outputs/n: expected integer, got string "x"' },
@@ -136,7 +136,7 @@ describe("tools", function()
       { err.kind, err.message })
   end)
 
-  it("are listed again by execute if listing them has failed", function()
+  it("are listed again by execute if the first listing has failed", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "shy"))
     assert.same({}, plugin.manifest.names)
@@ -151,7 +151,7 @@ describe("tools", function()
     assert.equal(count + 1, #lines())
   end)
 
-  it("are cut if the list has no end; unlisted tools can be executed", function()
+  it("are cut off if the list has no end; tools that are not listed can be executed", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "endless"))
     assert.equal(1000, #plugin.manifest.names)
@@ -207,7 +207,7 @@ describe("messages of a server", function()
     }, table.move(seen, #seen - 12, #seen, 1, {}))
   end)
 
-  it("are requested from the level of the host's verbosity on", function()
+  it("are requested from the host's verbosity level upwards", function()
     for verbosity, level in pairs { debug = "debug", info = "info", warn = "warning", error = "error" } do
       local host <close> = new_host { verbosity = verbosity }
       assert(start(host, "classic"))
@@ -221,7 +221,7 @@ describe("messages of a server", function()
     assert.equal("notifications/initialized", methods()[#lines() - 2])
   end)
 
-  it("are answered by the user's handlers if they are requests", function()
+  it("that are requests are answered by the user's handlers", function()
     local host <close> = new_host()
     local refused = assert(start(host, "classic")):execute("ask")
     assert.equal("[{},-32601,-32601,-32601,-32601]", refused.message)
@@ -244,7 +244,7 @@ describe("messages of a server", function()
 end)
 
 describe("options", function()
-  it("are checked", function()
+  it("are checked when the host starts a server", function()
     local host <close> = new_host()
     for message, options in pairs {
       ["options: era: there is no 1999-01-01; there are 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05"] =
@@ -263,7 +263,7 @@ end)
 
 describe("a pintle plugin", function()
   for era, version in pairs { ["without a handshake"] = "2026-07-28", ["with one"] = "2025-06-18" } do
-    it("works the same with a host " .. era, function()
+    it("works in the same way with a host " .. era, function()
       local host <close> = new_host()
       local plugin = assert(host:start {
         command = { "lua5.4", "examples/greeter/plugin.lua" }, options = { era = version },

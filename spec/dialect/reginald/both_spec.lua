@@ -54,7 +54,7 @@ describe("a pintle host and a pintle plugin", function()
 
   for way, given in pairs(WAYS) do
     describe("in the way of " .. way, function()
-      it("greet, as a command and as a task", function()
+      it("execute an operation, as a command and as a task", function()
         local plugin = start(GREETER, given(GREETER))
         for _, operation in ipairs { "greet", "task:greet" } do
           entries = {}
@@ -71,7 +71,7 @@ describe("a pintle host and a pintle plugin", function()
         assert.is_nil((plugin:execute("greeet", {})))
       end)
 
-      it("carry outputs and failures", function()
+      it("transmit outputs and failures", function()
         local plugin = start(WORKBENCH, given(WORKBENCH))
         assert.same({ success = true, outputs = { a = 1, b = "x" } }, (plugin:execute("anything", { a = 1, b = "x" })))
         assert.same({ success = false, message = "Condition not met", error = "Timed out", outputs = { tries = 3 } },
@@ -105,7 +105,7 @@ describe("a pintle host and a pintle plugin", function()
     nested = { inner = "j", deep = { n = 0 } }, factor = 2, mixed = 5, maybe = "m", colour = "red",
   }
 
-  it("carry arguments of every type", function()
+  it("transmit arguments of every type", function()
     for _, way in ipairs { "june", "july, with a manifest.json" } do
       local plugin = start(WORKBENCH, WAYS[way](WORKBENCH))
       assert.same(EVERYTHING, assert(plugin:execute("everything", EVERYTHING)).outputs.args)
@@ -142,7 +142,7 @@ describe("a pintle host and a pintle plugin", function()
     assert.equal("Hello, Ada", plugin:execute("greet", { name = "Ada" }).message)
   end)
 
-  it("go on after the host has stopped waiting", function()
+  it("continue after the host has stopped waiting", function()
     for _, release in ipairs { "june", "july" } do
       local plugin = start(WORKBENCH, { options = { release = release } })
       local outcome, err = plugin:execute("wait", { ms = 500 }, { timeout = 0.1 })
@@ -257,7 +257,7 @@ describe("--manifest reginald", function()
     assert.equal(where .. 'config.a: there is no "falg"', complaint({}, { config = { a = { falg = "x" } } }))
   end)
 
-  it("reports invalid declarations in the handshake, too, without ending the plugin", function()
+  it("reports invalid declarations in the handshake as well, without ending the plugin", function()
     local code = [[
       local plugin = require("pintle").plugin { name = "x", version = "1.0.0" }
       plugin:operation("go", { dialects = { reginald = { as = "tusk" } } }, function() end)

@@ -77,6 +77,12 @@ local function logged(pattern)
   end
 end
 
+local function assert_no_warning()
+  for _, entry in ipairs(entries) do
+    assert.truthy(entry.level == "debug" or entry.level == "info", tostring(entry))
+  end
+end
+
 describe("a host of june", function()
   it("sends exactly these messages", function()
     local plugin <close> = assert(start("june", { options = { release = "june" } }))
@@ -379,9 +385,7 @@ describe("a host whose plugin repeats its answers", function()
       local given = { discovered_manifest = discovered_manifest, name = release .. "-twice" }
       local plugin <close> = assert(start(release, given, "double"))
       for _ = 1, 20 do assert.is_true(plugin:execute(operation, {}).success) end
-      local stats = plugin.supervisor.members[1].peer.stream:stats()
-      assert.truthy(stats.stray >= 60, "only " .. stats.stray .. " strays")
-      assert.equal(0, stats.noise)
+      assert_no_warning()
     end
   end)
 
@@ -391,12 +395,12 @@ describe("a host whose plugin repeats its answers", function()
     for _ = 1, 5 do
       assert.equal(-32600, select(2, plugin:call("runCommand", { cmd = "versions", pluginConfig = json.array() })).code)
     end
-    assert.truthy(plugin.supervisor.members[1].peer.stream:stats().stray >= 4)
+    assert_no_warning()
   end)
 end)
 
 describe("the strict plugins", function()
-  it("end at an unknown member", function()
+  it("exit at an unknown member", function()
     for release, params in pairs {
       june = { name = "sleep", extra = 1 }, july = { cmd = "versions", pluginConfig = json.array(), extra = 1 },
     } do

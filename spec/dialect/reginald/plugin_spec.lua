@@ -66,7 +66,7 @@ describe("the exchange of june, byte for byte", function()
   before_each(function() host = june_host(GREETER) end)
   after_each(function() host.process:close() end)
 
-  it("is handshake, initialize, setup, run, validate, run, shutdown, exit", function()
+  it("consists of handshake, initialize, setup, run, validate, run, shutdown and exit", function()
     assert.same({ '{"jsonrpc":"2.0","id":1,"result":{"protocol":"rpp","protocolVersion":0,"name":"greeter",'
       .. '"version":"1.0.0","commands":[{"name":"greet","usage":"greet [options]","configs":['
       .. '{"key":"name","value":"","type":"string","flag":{"name":"name","shorthand":"","usage":"(required)"}},'
@@ -94,7 +94,7 @@ describe("the exchange of june, byte for byte", function()
 end)
 
 describe("the exchange of july, byte for byte", function()
-  it("is handshake, run, run, shutdown, exit", function()
+  it("consists of handshake, two runs, shutdown and exit", function()
     local host <close> = july_host(GREETER)
     host:say('{"jsonrpc":"2.0","id":1,"method":"handshake","params":' .. JULY .. "}")
     assert.equal('{"jsonrpc":"2.0","id":1,"result":{"name":"greeter","protocol":"reginald","protocolVersion":0}}',
@@ -122,7 +122,7 @@ describe("the exchange of july, byte for byte", function()
 end)
 
 describe("a plugin of a strict host", function()
-  it("makes no mistake", function()
+  it("sends only valid messages", function()
     for _, start in ipairs { june, july } do
       local host <close> = start()
       for name in ("log failure long-failure code nothing where ask needy everything"):gmatch "%S+" do
@@ -161,7 +161,7 @@ describe("a plugin of a strict host", function()
       .. '"attrs":[{"key":"k","value":{}}],"level":"INFO"}}',
   }
 
-  it("would hang it by one mistake, in july", function()
+  it("hangs a host of july with one invalid message", function()
     for mistake, body in pairs(MISTAKES) do
       if not mistake:find "response" then
         local host <close> = july_host(parrot(body, GOOD))
@@ -174,7 +174,7 @@ describe("a plugin of a strict host", function()
     assert.equal("x", host:call("handshake", JULY).name)
   end)
 
-  it("would be killed at the fifth mistake, in june", function()
+  it("is killed by a host of june at the fifth invalid message", function()
     local mistake = '{"jsonrpc":"2.0","method":"log","params":{"level":"info","msg":"m","more":1}}'
     local good = '{"jsonrpc":"2.0","id":1,"result":{"protocol":"rpp","protocolVersion":0,"name":"x","version":"1",'
       .. '"commands":[],"tasks":[],"configs":[]}}'
@@ -187,7 +187,7 @@ describe("a plugin of a strict host", function()
     assert.matches("killed by the host: log: unknown member", message)
   end)
 
-  it('would fail by an "error": null beside a result, in june', function()
+  it('fails with a host of june if "error": null is beside a result', function()
     local host <close> = june_host(parrot('{"jsonrpc":"2.0","id":1,"result":{},"error":null}',
       '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}'))
     assert.equal(1, select(2, host:call("handshake", JUNE)).code)
@@ -262,7 +262,7 @@ describe("the handshake", function()
     end
   end)
 
-  it("decides which methods are available", function()
+  it("determines which methods are available", function()
     local host <close> = july()
     for _, method in ipairs { "initialize", "setupCommand", "validateTask", "nonsense" } do
       assert.same({ -32601, "Method not found: " .. method }, error_of(host, method, "{}"))
@@ -544,7 +544,7 @@ describe("commands and tasks of july", function()
     assert(host:call("runCommand", '{"cmd":"nothing","pluginConfig":[{"value":"","type":"string","key":"greeting"}]}'))
   end)
 
-  it("come with the config of the plugin", function()
+  it("receive the config of the plugin", function()
     local function configured(config)
       host.logged = {}
       assert(host:call("runCommand", '{"cmd":"where","pluginConfig":' .. config .. "}"))
@@ -578,7 +578,7 @@ describe("commands and tasks of july", function()
 end)
 
 describe("the end", function()
-  it("is a shutdown, after which every request is refused, and an exit", function()
+  it("consists of a shutdown, after which every request is refused, and an exit", function()
     for _, start in ipairs { june, july } do
       local host <close> = start()
       host:call("runCommand", '{"name":"nothing","cmd":"nothing"}')
@@ -591,13 +591,13 @@ describe("the end", function()
     end
   end)
 
-  it("is an exit without a shutdown, too", function()
+  it("may be an exit without a shutdown", function()
     local host <close> = june()
     host:notify "exit"
     assert.equal(0, (select(2, host:finish())))
   end)
 
-  it("is the end of input, also while an operation runs", function()
+  it("may be the end of input, even while an operation runs", function()
     local host <close> = june()
     host:call("setupCommand", '{"name":"sleep","config":[' .. entry("time", 600, "int") .. "]}")
     host:say '{"jsonrpc":"2.0","id":9,"method":"runCommand","params":{"name":"sleep"}}'

@@ -80,7 +80,7 @@ describe("Reginald Plugin Protocol Version 0 Specification", function()
     assert.equal(ANSWER, host:hear())
   end)
 
-  it("is for any language that reads the one and writes the other", function()
+  it("can be used by any language that reads stdin and writes stdout", function()
     local script = [[
       body='{"jsonrpc":"2.0","id":1,"result":{"name":"sh","protocol":"reginald","protocolVersion":0}}'
       read -r length && printf 'Content-Length: %s\r\n\r\n%s' "${#body}" "$body"
@@ -91,7 +91,7 @@ describe("Reginald Plugin Protocol Version 0 Specification", function()
     assert.equal("sh", plugin.manifest.name)
   end)
 
-  it("works over network connections, too", function()
+  it("works over network connections as well", function()
     local near, far = core.socketpair()
     local plugin = pintle.plugin { name = "x", version = "1.0.0" }
     plugin:operation("text", {}, function() return "done" end)
@@ -150,7 +150,7 @@ describe("Header", function()
     assert(host:call("runCommand", '{"cmd":"nothing"}'))
   end)
 
-  it("has to have a Content-Length, an integer", function()
+  it("requires a Content-Length, an integer", function()
     for _, header in ipairs { "Content-Type: x\r\n\r\n", "Content-Length: many\r\n\r\n" } do
       local host <close> = workbench()
       host:write(header)
@@ -346,7 +346,7 @@ describe("Response", function()
     assert.equal('{"jsonrpc":"2.0","id":3,"result":true}', host:hear())
   end)
 
-  it("may have a null for the other if others write it", function()
+  it("may have a null for the other if the other side sends it", function()
     local ours <close>, plugin = hosting(framed(GREETING:gsub("}$", ',"error":null}')))
     assert.truthy(ours and plugin)
     local other <close>, refused, _, err = hosting(

@@ -47,7 +47,7 @@ local function outputs(host, name, flags)
 end
 
 describe("settings of july", function()
-  it("reach each command, and no other", function()
+  it("are passed to their command only", function()
     local host <close> = start { depth = 2, grow = { height = "tall", leaf = { colour = "green" } } }
     local config = { depth = 2 }
     assert.same({ args = { height = "tall" }, config = config }, outputs(host, "grow"))
