@@ -1,4 +1,4 @@
--- `pintle bench`: number and duration of calls.
+-- `pintle bench`: the number and the duration of calls.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
@@ -82,7 +82,7 @@ describe("pintle bench", function()
     assert.same({ 1, 1 }, { report.calls, report.errors })
   end)
 
-  it("makes warm-up calls that do not count", function()
+  it("makes warm-up calls, and leaves them out of the results", function()
     local code = "calls = (calls or 0) + 1 return calls > 4 or nil, 'not yet warm'"
     local report = bench("-n", "3", "--warm-up", "4", plugin(code), "--", "go")
     assert.same({ 3, 0 }, { report.calls, report.errors })
@@ -139,7 +139,7 @@ end)
 describe("the histogram", function()
   local histogram = require("pintle.cli.latency").histogram
 
-  it("has steps of 1, 2 and 5, and no empty bars at its ends", function()
+  it("has bounds in steps of 1, 2 and 5, and no empty bars at its ends", function()
     assert.same({}, histogram {})
     assert.same({ { upto = 0.001, count = 1 } }, histogram { 0.001 })
     assert.same({

@@ -9,7 +9,7 @@ children.leave_nothing()
 
 local function call(...) return cli.outcome(cli.words("call", ...)) end
 
--- A plugin with one operation that has the body `code`.
+-- A plugin with one operation, whose body is `code`.
 local function plugin(code, params)
   return children.lua(([[
     local pintle = require "pintle"
@@ -27,7 +27,7 @@ describe("pintle call", function()
       call("--log", "error", "--dialect=gevals", "--", cli.GREETER, "--", "greet", "--args", '{"name":"Ada"}'))
   end)
 
-  it("prints message, outputs and parts", function()
+  it("prints the message, the outputs and the parts of a result", function()
     local code = 'ctx:part "one" ctx:part { n = 2 } return { message = "done", outputs = { b = 1, a = "x" } }'
     assert.same({ 'one\n{\n  "n": 2\n}\ndone\na: x\nb: 1\n', "", 0 }, call(plugin(code), "--", "go"))
     local out, err, status = table.unpack(call("--json", plugin(code), "--", "go"))
@@ -36,7 +36,7 @@ describe("pintle call", function()
       json.decode(out))
   end)
 
-  it("prints parts as they arrive, also when stdout is not a terminal", function()
+  it("prints parts as they arrive, even if stdout is not a terminal", function()
     local words = cli.words("call", "-d", "gevals", plugin 'ctx:part "one" ctx:sleep(600)', "--", "go")
     local started <close> = cli.start(words, { stdin = "null" })
     assert.equal("one\n", started:read "\n")
@@ -54,7 +54,7 @@ describe("pintle call", function()
       call(plugin 'return nil, { error = "no", message = "but this", outputs = { n = 1 } }', "--", "go"))
   end)
 
-  it("exits with 2 when the operation cannot be run or is not answered", function()
+  it("exits with 2 when the operation cannot be run, or the plugin does not answer", function()
     assert.same({ "", "pintle: bad ended with status 5: out of cheese\n", 2 },
       call("--log", "silent", cli.bad "crash_during", "--", "go"))
     local out, err, status = table.unpack(call("--json", plugin 'return nil, { code = 7, message = "x" }', "--", "go"))
@@ -67,7 +67,7 @@ describe("pintle call", function()
     assert.same({ "", 'pintle: bad: no answer to "execute" within 0.2s\n', 3 }, { out, err, status })
   end)
 
-  it("exits with 64 on usage errors, and suggests what would work", function()
+  it("exits with 64 on usage errors, and suggests a correct command", function()
     assert.same({ "", "pintle: Unknown operation: great; did you mean greet?\n", 64 },
       call(cli.GREETER, "--", "great"))
     assert.same({ "", "pintle: Unknown operation: sing; available: greet\n", 64 }, call(cli.GREETER, "--", "sing"))
@@ -85,7 +85,7 @@ describe("pintle call", function()
     end
   end)
 
-  it("suggests the parameter that is misspelt, and where -- is missing", function()
+  it("suggests a parameter for a misspelt one, and the place of a missing --", function()
     assert.same({ "", 'pintle: Invalid params for "greet": property "name" is missing; did you mean name instead of '
       .. "nmae?\n", 64 }, call(cli.GREETER, "--", "greet", "nmae=Ada"))
     assert.same({ "", "pintle: the operation is missing; put -- before the operation: "
@@ -143,7 +143,7 @@ describe("pintle call", function()
     local pid = started.process:pid()
     local child = children.read(started.process.stderr, "\n"):match "begun (%d+)"
     started.process:kill "INT"
-    -- After the first signal, the next has its default effect.
+    -- The first signal cancels; the next one has its default effect.
     cli.await(function() return tonumber(select(3, children.signals(pid)), 16) & 2 == 0 end)
     started.process:kill "INT"
     assert.equal("INT", (select(3, started:finish())))
@@ -159,7 +159,7 @@ describe("pintle call", function()
   end)
 end)
 
-describe("pintle call, of content that is no text,", function()
+describe("pintle call, with a result that has images or other bytes,", function()
   local PNG = "\x89PNG\r\n\x1A\n\0\1\2"
   local CODE = ([[
     local png = pintle.bytes(%q)
@@ -171,7 +171,7 @@ describe("pintle call, of content that is no text,", function()
     return call("-d", "mcp", "--log", "silent", "-o", folder.path .. "/picture.png", ...)
   end
 
-  it("announces it by type and size", function()
+  it("prints the type and the size of each", function()
     local text = "Look:\n[image: image/png, 11 bytes]\n"
       .. "[resource file:///notes/a.bin: application/octet-stream, 3 bytes]\n"
     assert.same({ text, "", 0 }, call("-d", "mcp", plugin(CODE), "--", "go"))
@@ -184,7 +184,7 @@ describe("pintle call, of content that is no text,", function()
     assert.truthy(out:find('"data": "iVBORw0KGgoAAQI="', 1, true), out)
   end)
 
-  it("saves it with -o, several in files of their own", function()
+  it("saves them with -o, each in a file of its own", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/picture"
     local outcome = call_in(folder, plugin(CODE), "--", "go")
@@ -197,24 +197,24 @@ describe("pintle call, of content that is no text,", function()
     assert.equal("xyz", cli.slurp(folder.path .. "/a.bin"))
   end)
 
-  it("saves the text of a result without such content", function()
+  it("saves the text of a result that has only text", function()
     local folder <close> = folders.new()
     assert.equal(0, call_in(folder, cli.GREETER, "--", "greet", "name=Ada")[3])
     assert.equal("Hello, Ada", cli.slurp(folder.path .. "/picture.png"))
   end)
 
-  it("writes it to stdout with -o -, and the rest to stderr", function()
+  it("writes the bytes to stdout with -o -, and the rest to stderr", function()
     local one = ("return { content = { 'Look:', pintle.bytes(%q) } }"):format(PNG)
     assert.same({ PNG, "Look:\n[image: image/png, 11 bytes]\n", 0 },
       call("-d", "mcp", "--log", "silent", "-o", "-", plugin(one), "--", "go"))
   end)
 
-  it("exits with 2 when it cannot be saved", function()
+  it("exits with 2 when a file cannot be saved", function()
     local outcome = call("-d", "mcp", "--log", "silent", "-o", "/nowhere/x.png", plugin(CODE), "--", "go")
     assert.same({ "pintle: cannot save /nowhere/x.png: No such file or directory\n", 2 }, { outcome[2], outcome[3] })
   end)
 
-  it("never saves outside of the directory", function()
+  it("saves nothing outside of the given directory", function()
     local folder <close> = folders.new()
     local evil = [[
       return { content = { { type = "resource", resource = { uri = "file:///a/..", blob = pintle.bytes "x" } } } }
@@ -240,13 +240,13 @@ describe("arguments from words", function()
     assert.same({ 7, "seven" }, { read "mixed=7".mixed, read "mixed=seven".mixed })
   end)
 
-  it("are strings if no type is known or fits", function()
+  it("are strings if the schema has no type, or none that fits", function()
     assert.same({ any = "3", other = "true", i = "3.5", b = "yes", a = "{", s = "a=b:=c", n = "0x10" },
       read("any=3", "other=true", "i=3.5", "b=yes", "a={", "s=a=b:=c", "n=0x10"))
     assert.same({ x = "1" }, options.read_arguments({ "x=1" }, true))
   end)
 
-  it("are any JSON with :=", function()
+  it("are JSON values if they are given with :=", function()
     assert.same({ any = 3, s = json.null, o = {} }, read("any:=3", "s:=null", "o:=[]"))
     assert.equal("[]", json.encode(read "o:=[]".o))
     assert.same({ nil, "s: not JSON: invalid value at line 1, column 1" }, { read "s:=x" })

@@ -1,4 +1,4 @@
--- `pintle check` of extensions of gevals, which has two documents; and the configuration, in every dialect.
+-- `pintle check` of extensions of gevals, whose protocol has two documents; and --config, in every dialect.
 local checks = require "spec.support.checks"
 local children = require "spec.support.children"
 local json = require("pintle.core").json
@@ -6,17 +6,10 @@ local json = require("pintle.core").json
 local checking, verdicts_in, check, find, only =
   checks.checking, checks.verdicts_in, checks.check, checks.find, checks.only
 
-local function takes_stock(begun)
-  local begin, finish = checks.stock(begun)
-  if not begun then return before_each(begin), after_each(finish) end
-  setup(begin)
-  teardown(finish)
-end
-
 local GREET = checks.GREET
 
 describe("an extension of gevals", function()
-  takes_stock()
+  children.leave_nothing()
 
   -- A plugin that answers each method and each operation with the given JSON.
   local function extension(answers)
@@ -71,7 +64,7 @@ describe("an extension of gevals", function()
       { judged("manifest", { initialize = manifest('{}'):gsub('"params":{}', "") }) })
   end)
 
-  it("may refuse or fail an unknown operation, as either document says", function()
+  it("passes if it refuses an unknown operation or reports a failure: the two documents differ", function()
     assert.same({ "pass", "-32601 for an unknown operation: " .. NOT_NOW }, { judged("unknown-operation", {}) })
     assert.same({ "warn",
       '"success":false is by the document of July 2026; the specification of 0.0.1 has an error -32601' },
@@ -85,7 +78,7 @@ describe("an extension of gevals", function()
       { judged("no-operation", { execute = '"result":{"success":false}' }) })
   end)
 
-  it("may require commands, which only the specification has", function()
+  it("passes with a remark if it requires commands, which only the specification has", function()
     local function requires(list) return { initialize = manifest("{}", ',"requires":' .. list) } end
     assert.same({ "pass" }, { judged("requires", {}) })
     assert.same({ "pass" }, { judged("requires", requires "null") })
@@ -98,14 +91,14 @@ describe("an extension of gevals", function()
       { judged("outcome", { go = '"error":{"code":-32000,"message":"no"}' }) })
   end)
 
-  it("gets a warning if it dies of invalid JSON or ignores it: only the specification has codes for that", function()
+  it("gets a warning if it exits on invalid JSON or ignores it: only one document has error codes for it", function()
     assert.same({ "warn", "the plugin did not survive it: it exited with status 2 (-32700: " .. NOT_NOW .. ")" },
       { judged("bad-json", {}) })
     assert.same({ "warn", "the error has the code -32601, not -32600 (-32600: " .. NOT_NOW .. ")" },
       { judged("invalid-request", {}) })
   end)
 
-  it("gets a warning for lines that gevals cannot read", function()
+  it("gets a warning for lines that are too long for gevals", function()
     local before = #'{"jsonrpc":"2.0","id":2,"result":{"success":true,"message":""}}\n'
     local function verdict_of(bytes)
       local long = ('"result":{"success":true,"message":"%d times"}'):format(bytes - before)
@@ -120,30 +113,30 @@ describe("an extension of gevals", function()
   end)
 end)
 
-describe("the configuration", function()
+describe("the option --config of pintle check", function()
   local NEEDY = { "lua5.4", "spec/support/plugins/needy.lua" }
   local begun = {}
 
   for _, dialect in ipairs { "editor", "gevals", "lsp", "reginald" } do
     begun[dialect] = checking("-d", dialect, "--config", '{"key":"k"}', GREET, NEEDY)
-    it("reaches the plugin in every probe of " .. dialect, function()
+    it("configures the plugin in every probe of " .. dialect, function()
       assert.same({ {}, 0 }, { table.unpack({ verdicts_in(begun[dialect]) }, 1, 2) })
     end)
   end
 
   begun.missing = checking("-d", "gevals", only "one-shot", GREET, NEEDY)
-  it("makes probes fail when it is missing", function()
+  it("is needed for a plugin that does not start without configuration", function()
     assert.same({ "fail handshake" }, (verdicts_in(begun.missing)))
   end)
 
   begun.unheard = checking("-d", "gevals", "--config", "{}", only "one-shot", "sh", "-c",
     '[ "$1" != --config ] || exit 2; exec lua5.4 examples/greeter/plugin.lua', "sh")
-  it("is given on the command line to a plugin that is used once, which need not accept it", function()
+  it("is passed as an argument in one-shot probes, where a failure is only a warning", function()
     local verdicts, _, report = verdicts_in(begun.unheard)
     assert.same({ "warn one-shot" }, verdicts)
     assert.equal("execute is not answered: it exited with status 2, if it is started with --config",
       find(report, "one-shot").reason)
   end)
 
-  takes_stock(begun)
+  checks.run_at_once(begun)
 end)

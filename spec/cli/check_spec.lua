@@ -12,13 +12,6 @@ local json = core.json
 local checking, verdicts_in, check, find, only =
   checks.checking, checks.verdicts_in, checks.check, checks.find, checks.only
 
-local function takes_stock(begun)
-  local begin, finish = checks.stock(begun)
-  if not begun then return before_each(begin), after_each(finish) end
-  setup(begin)
-  teardown(finish)
-end
-
 local function listed(dialect)
   local names = {}
   for line in cli.run({ "check", "--list", "--json", "-d", dialect }):gmatch "[^\n]+" do
@@ -30,9 +23,9 @@ end
 local GREET = checks.GREET
 
 describe("a good plugin", function()
-  takes_stock()
+  children.leave_nothing()
 
-  local SKIPPED = { liquid = { "skip render", "skip drop" } } -- it has tags and no engine
+  local SKIPPED = { liquid = { "skip render", "skip drop" } } -- the greeter has tags, but no engine
 
   for _, dialect in ipairs { "editor", "gevals", "liquid", "lsp", "mcp", "reginald" } do
     it("passes all probes of " .. dialect, function()
@@ -54,12 +47,12 @@ describe("a good plugin", function()
     assert.same({ "skip outcome", "skip empty-phase", "skip missing-argument" }, (check("-d", "gevals", cli.GREETER)))
   end)
 
-  it("may leave out the names of flags that equal their keys", function()
+  it("passes if it leaves out the names of flags that equal their keys", function()
     local command = { "lua5.4", "spec/support/reginald/june_plugin.lua" }
     assert.same({}, (check("-d", "reginald", "--only", "june/handshake", command)))
   end)
 
-  it("may die of a member that belongs to another release of its protocol", function()
+  it("passes although it exits on a member that only another release of its protocol has", function()
     for release, command in pairs { june = "sleep", july = "versions" } do
       local probes = {}
       for i, name in ipairs { "other-protocol", "unknown-command", "outcome", "shutdown", "late-request", "exit" } do
@@ -71,13 +64,13 @@ describe("a good plugin", function()
     end
   end)
 
-  it("may be a language server", function()
+  it("passes as a language server", function()
     local args = json.encode { path = lfs.currentdir() .. "/README.md" }
     local command = { "lua5.4", "examples/todo-lsp/plugin.lua" }
     assert.same({}, (check("-d", "lsp", "--run", "todo.count", "--args", args, command)))
   end)
 
-  it("may be a server of MCP tools", function()
+  it("passes as an MCP server with tools", function()
     local folder <close> = cli.scratch()
     os.remove(folder.path)
     assert(lfs.mkdir(folder.path))
@@ -85,7 +78,7 @@ describe("a good plugin", function()
     assert.same({}, (check("-d", "mcp", "--run", "search", "--args", '{"query":"x"}', command)))
   end)
 
-  it("may be an editor server whose operation fails", function()
+  it("passes as an editor server whose operation fails", function()
     local command = { "lua5.4", "examples/editor/server.lua" }
     assert.same({}, (check("-d", "editor", "--run", "text", "--args", '{"name":"x"}', command)))
   end)
@@ -94,11 +87,11 @@ end)
 describe("a good plugin in another language", function()
   local LANGUAGES = {
     { "python3", "py", {}, 0 }, { "node", "js", {}, 0 },
-    { "sh", "sh", { "fail spaces" }, 1 }, -- it takes one form of JSON, and says so
+    { "sh", "sh", { "fail spaces" }, 1 }, -- it reads JSON in one form only
   }
   local begun = {}
 
-  -- The real interpreter, not the wrapper that selects a version each time it is started.
+  -- The interpreter itself, instead of a wrapper that selects a version at each start.
   local function program_of(interpreter)
     if interpreter ~= "python3" then return interpreter end
     return (children.run { command = { interpreter, "-c", "import sys; print(sys.executable)" } }):match "%C+"
@@ -110,14 +103,14 @@ describe("a good plugin in another language", function()
       local command = { program_of(interpreter), "examples/greeter/plugin." .. ending }
       begun[interpreter] = cli.words("check", "-d", "gevals", "-t", "30s", GREET, command)
     end
-    it("may be run by " .. interpreter, function()
+    it("gets the expected verdicts, run by " .. interpreter, function()
       if not begun[interpreter] then return pending(interpreter .. " is not here") end
       local verdicts, _, status = verdicts_of(begun[interpreter])
       assert.same({ expected, code }, { verdicts, status })
     end)
   end
 
-  takes_stock(begun)
+  checks.run_at_once(begun)
 end)
 
 describe("a bad plugin", function()
@@ -150,7 +143,7 @@ describe("a bad plugin", function()
 
   for behaviour, expected in pairs(WHOLE) do
     begun["all of " .. behaviour] = checking("-d", "gevals", "--run", "go", cli.bad(behaviour))
-    it("is detected when it is " .. behaviour, function()
+    it("fails when it is " .. behaviour, function()
       local verdicts, status = verdicts_in(begun["all of " .. behaviour])
       table.sort(verdicts)
       assert.same({ expected, 1 }, { verdicts, status })
@@ -204,19 +197,19 @@ describe("a bad plugin", function()
     end)
   end
 
-  takes_stock(begun)
+  checks.run_at_once(begun)
 end)
 
 describe("the handshake", function()
-  takes_stock()
+  children.leave_nothing()
 
-  it("is reported when it fails, also if it was not selected", function()
+  it("is reported when it fails, even if it is not selected", function()
     assert.same({ "fail handshake" }, (check("-d", "gevals", only "manifest", cli.bad "crash_before")))
   end)
 end)
 
 describe("the end of input", function()
-  takes_stock()
+  children.leave_nothing()
 
   local function ending_with(status)
     return children.lua([[
@@ -228,15 +221,15 @@ describe("the end of input", function()
       os.exit(]] .. status .. ")")
   end
 
-  it("requires status 0 in gevals", function()
+  it("has to make an extension of gevals exit with status 0", function()
     assert.same({}, (check("-d", "gevals", only "eof", ending_with(0))))
     local verdicts, _, report = check("-d", "gevals", only "eof", ending_with(3))
     assert.same({ { "fail eof" }, "it exited with status 3, not with 0" }, { verdicts, report.probes[1].reason })
   end)
 end)
 
-describe("what a plugin writes to its stdout", function()
-  takes_stock()
+describe("the output of a plugin on stdout", function()
+  children.leave_nothing()
 
   -- A server, with line or header framing, that runs this code for each request.
   local function server(code)
@@ -268,24 +261,24 @@ describe("what a plugin writes to its stdout", function()
   local function judge(code)
     local names = only("unknown-method", "stdout", "framing", "envelope", "answers")
     local verdicts, _, report = check("-d", "lsp", "-t", "2s", names, server(code))
-    local told = {}
-    for i, verdict in ipairs(verdicts) do told[i] = { verdict, find(report, verdict:match " (.*)").reason } end
-    return told
+    local reasons = {}
+    for i, verdict in ipairs(verdicts) do reasons[i] = { verdict, find(report, verdict:match " (.*)").reason } end
+    return reasons
   end
 
-  it("may be correct", function() assert.same({}, judge "write(answer(request))") end)
+  it("passes if it is correct", function() assert.same({}, judge "write(answer(request))") end)
 
   it("fails if header lines end with LF alone", function()
     assert.same({ { "fail framing", "a header line ends with LF, not CR LF (in handshake)" } },
       judge [[local text = answer(request) write(text, ("Content-Length: %d\n\n"):format(#text))]])
   end)
 
-  it("fails if it has lines between messages", function()
+  it("fails if it contains lines between messages", function()
     assert.same({ { "fail stdout", "stdout has something that is not a message: not a header line (in handshake)" } },
       judge [[print "ready" write(answer(request))]])
   end)
 
-  it("has to be valid JSON-RPC 2.0", function()
+  it("fails if it is not valid JSON-RPC 2.0", function()
     assert.same({ { "fail envelope", 'no "jsonrpc":"2.0" (in handshake)' } },
       judge [[write((answer(request):gsub("2%.0", "1.0")))]])
     assert.same({ { "warn envelope", 'both "error":null and a result (in handshake)' } },
@@ -294,13 +287,13 @@ describe("what a plugin writes to its stdout", function()
       { judge [[write((answer(request):gsub("%-32601", '"x"')))]] [2] })
   end)
 
-  it("has to return ids unchanged", function()
-    local told = judge [[write((answer(request):gsub('"id":(%d+)', '"id":%1.0')))]]
-    assert.equal("fail handshake", told[1][1])
-    assert.same({ "fail envelope", "fail answers" }, { told[2][1], told[3][1] })
+  it("fails if it does not return ids unchanged", function()
+    local reasons = judge [[write((answer(request):gsub('"id":(%d+)', '"id":%1.0')))]]
+    assert.equal("fail handshake", reasons[1][1])
+    assert.same({ "fail envelope", "fail answers" }, { reasons[2][1], reasons[3][1] })
   end)
 
-  it("is shown without control sequences, also if it is binary and incomplete", function()
+  it("is printed without control sequences, even if it is binary and incomplete", function()
     local weird = children.lua [[
       io.write "\xff\27[31m" io.flush() io.read "a"
       require "pintle.core".poll(600)]]
@@ -323,7 +316,7 @@ describe("what a plugin writes to its stdout", function()
     assert.equal("initialize is not answered: it has written more than 32 MiB", report.probes[1].reason)
   end)
 
-  it("is in the report, with what was sent and the end of stderr", function()
+  it("is in the JSON report, with the sent messages and the last lines of stderr", function()
     local code = [[io.stderr:write "careful\n" write(answer(request, '"result":{"capabilities":5}'))]]
     local _, _, report = check("-d", "lsp", only "handshake", server(code))
     local probe = report.probes[1]
@@ -339,7 +332,7 @@ describe("what a plugin writes to its stdout", function()
     }, { table.unpack(probe.exchange, 2) })
   end)
 
-  it("is printed in the text report, too", function()
+  it("is in the text report, with the sent messages and the last lines of stderr", function()
     local words = { "check", "-d", "gevals", "-t", "30s", only "unknown-operation", cli.bad "crash_during" }
     local out, err, status = cli.run(cli.words(words))
     assert.same({ "", 1 }, { err, status })
@@ -359,8 +352,8 @@ fail  unknown-operation  an unknown operation is refused with -32601, or fails
   end)
 end)
 
-describe("malformed content from a plugin", function()
-  takes_stock()
+describe("pintle check, of malformed content from a plugin,", function()
+  children.leave_nothing()
 
   -- A server that answers each method with the given JSON, after the given other messages.
   local function server(framing, answers)
@@ -404,7 +397,7 @@ describe("malformed content from a plugin", function()
     .. '"serverInfo":{"name":"p","version":"1"}}'
   local NOTHING_REQUIRED = "greet has no required argument"
 
-  it("may be a schema whose required list is malformed", function()
+  it("skips the missing argument if the list of required ones is malformed", function()
     for _, required in ipairs { "5", "null", "[1]" } do
       local schema = ('{"type":"object","required":%s}'):format(required)
       assert.same({ NOTHING_REQUIRED }, reasons("gevals", "line", {
@@ -418,7 +411,7 @@ describe("malformed content from a plugin", function()
     end
   end)
 
-  it("may be malformed methods of an editor server", function()
+  it("skips the missing argument if the methods of an editor server are malformed", function()
     for _, methods in ipairs { "5", "null", "[1]", '[{"name":"greet","params":null}]' } do
       assert.same({ "greet has no required parameter that is known" }, reasons("editor", "header", {
         initialize = ('"result":{"methods":%s}'):format(methods), greet = '"result":null',
@@ -426,7 +419,7 @@ describe("malformed content from a plugin", function()
     end
   end)
 
-  it("may be malformed tools", function()
+  it("reports malformed tools", function()
     for tools, reason in pairs {
       ["null"] = "the result of tools/list: at the root: expected object, got null",
       ['{"tools":[1]}'] = "the result of tools/list: at /tools/0: expected object, got integer 1",
@@ -438,13 +431,13 @@ describe("malformed content from a plugin", function()
     end
   end)
 
-  it("may be a method that is not a string", function()
+  it("reports a method that is not a string", function()
     assert.same({ "the method is not a string (in classic/handshake)", "none" }, reasons("mcp", "line", {
       initialize = '{"jsonrpc":"2.0","method":null} ' .. TOOLS_SERVER,
     }, "envelope", "traffic"))
   end)
 
-  it("may be an error code that is not a number", function()
+  it("reports an error code that is not a number", function()
     for _, code in ipairs { '"x"', "null", "1.5" } do
       assert.same({ "the code of an error is not an Int" }, reasons("editor", "header", {
         initialize = '"result":null', unknown = ('"error":{"code":%s,"message":"no"}'):format(code),
@@ -455,7 +448,7 @@ describe("malformed content from a plugin", function()
     }, "unknown-method"))
   end)
 
-  it("may be a request to a drop that has no id", function()
+  it("reports a request to a drop without an id", function()
     for params, reason in pairs {
       [""] = "drop_get: at the root: expected object, got nothing (in drop)",
       [',"params":{"property":"name"}'] = 'drop_get: at the root: property "drop_id" is missing (in drop)',
@@ -471,7 +464,7 @@ describe("malformed content from a plugin", function()
 end)
 
 describe("pintle check", function()
-  takes_stock()
+  children.leave_nothing()
 
   it("exits with 0 despite warnings, unless --strict is given", function()
     local words = { "-d", "gevals", only "empty-lines", cli.bad "good" }
@@ -479,7 +472,7 @@ describe("pintle check", function()
     assert.same({ { "warn empty-lines" }, 1 }, { table.unpack({ check("--strict", table.unpack(words)) }, 1, 2) })
   end)
 
-  it("runs all probes if only a watch is selected", function()
+  it("runs all probes if the only selected ones watch the messages of others", function()
     assert.same({ "fail answers" }, (check("-d", "gevals", only "answers", cli.bad "twice")))
   end)
 
@@ -492,7 +485,7 @@ describe("pintle check", function()
     assert.truthy(err:find("true speaks none of the dialects that were tried", 1, true), err)
   end)
 
-  it("blames the caller for an operation that does not exist", function()
+  it("exits with 64 for an operation that does not exist", function()
     for _, words in ipairs { {}, { "-d", "gevals" }, { "-d", "mcp" } } do
       assert.same({ "", "pintle: Unknown operation: greeet; did you mean greet?\n", 64 },
         cli.outcome(cli.words("check", words, "--run", "greeet", cli.GREETER)))
@@ -527,7 +520,7 @@ describe("pintle check", function()
     return list
   end
 
-  it("gives a language server its workspace in every probe", function()
+  it("passes the workspace to a language server in every probe", function()
     local folder <close> = folders.new()
     local root = folder.path .. "/a b"
     assert(lfs.mkdir(root))

@@ -10,7 +10,7 @@ describe("the width of text", function()
     })
   end)
 
-  it("limits text at either end, by whole characters", function()
+  it("limits text at either end, at whole characters", function()
     assert.same({ "日", "日本", "", "ab" },
       { first("日本茶", 3), first("日本茶", 4), first("日", 1), first("ab", 9) })
     assert.same({ "茶", "本茶", "", "ab", "" },
@@ -31,12 +31,12 @@ describe("wrapped text", function()
     assert.equal("- one|  two|1. a|   b", wrap("- one two\n1. a b", 5))
   end)
 
-  it("breaks long words only if they are no addresses", function()
+  it("breaks long words, but not addresses", function()
     assert.equal("see|https://a.b/c", wrap("see https://a.b/c", 6))
     assert.equal("日本|茶", wrap("日本茶", 5))
   end)
 
-  it("never is wider than its columns, as long as words are short", function()
+  it("is never wider than its columns if the words are short", function()
     for _ = 1, 200 do
       local words = {}
       for i = 1, math.random(40) do words[i] = ("xü日"):rep(math.random(2)) end

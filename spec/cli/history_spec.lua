@@ -29,7 +29,7 @@ describe("the history of the prompt", function()
     assert.same({ "one", "two ü" }, histories.new(path).lines)
   end)
 
-  it("sets the permissions before it writes", function()
+  it("gets its permissions before anything is written", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
     cli.write(path, "one\n")
@@ -39,7 +39,7 @@ describe("the history of the prompt", function()
     assert.same({ "one", "two" }, lines_of(path))
   end)
 
-  it("drops repeated lines and those with control characters", function()
+  it("leaves out repeated lines and lines with control characters", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
     local history = histories.new(path)
@@ -75,25 +75,25 @@ describe("the history of the prompt", function()
     assert.is_nil(lfs.attributes(path .. ".new"))
   end)
 
-  it("is not saved if there is no place for it", function()
+  it("is not saved if its file cannot be created", function()
     local history = histories.new "/dev/null/nowhere/history"
     history:keep_line "one"
     assert.same({}, history.lines)
     histories.new(nil):keep_line "one"
   end)
 
-  it("leaves a path alone that is not a regular file", function()
+  it("does not open or change a path that is not a regular file", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
     assert(os.execute("mkfifo -m 644 " .. path))
     local begun = core.now()
     local history = histories.new(path)
-    history:keep_line "one" -- to open it would be to wait for a reader
+    history:keep_line "one" -- opening a pipe would wait for a reader
     assert.is_true(core.now() - begun < children.patience)
     assert.equal("rw-r--r--", lfs.attributes(path, "permissions"))
   end)
 
-  it("follows XDG by default", function()
+  it("is in the XDG directory for state by default", function()
     local function path_with(env)
       local given = { PINTLE_HISTORY = false, XDG_STATE_HOME = false, HOME = "/home/ada" }
       for name, value in pairs(env) do given[name] = value end
@@ -110,7 +110,7 @@ describe("the history of the prompt", function()
 end)
 
 describe("a line", function()
-  it("is secret by argument names, by the schema, or by a leading space", function()
+  it("is secret because of an argument's name, the schema, or a leading space", function()
     for _, line in ipairs {
       "db open password=x", "db open userPassword='a b'", "db open API_KEY:=5", "db open a=b access-token=x",
       'db open auth={}', "db open login='{\"token\":\"x\"}'", "db open password='not ended", " db open a=b",

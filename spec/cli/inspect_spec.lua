@@ -44,7 +44,7 @@ OPERATIONS
     assert.truthy(out:find('"requires": [],', 1, true))
   end)
 
-  it("shows requirements, and schemas of every kind", function()
+  it("shows the requirements of a plugin, and schemas of every kind", function()
     local plugin = [[
       local pintle = require "pintle"
       local plugin = pintle.plugin { name = "p", version = "1.0.0", requires = { "sh", "ls" } }
@@ -94,7 +94,7 @@ OPERATIONS
     assert.truthy(out:find "\nRESOURCES\n  note:///tea\n    Tea %(text/markdown", out)
     assert.truthy(out:find "\nTEMPLATES OF RESOURCES\n  note:///", out)
     assert.truthy(out:find "\nPROMPTS\n  summarize", out)
-    -- A program of this name is taken for an MCP server.
+    -- The name of the program makes pintle try MCP first.
     local server = folder.path .. "/mcp-server-notes"
     assert(os.execute(("cp examples/notes-mcp/*.lua %s; mv %s/plugin.lua %s"):format(folder.path, folder.path, server)))
     out = inspect("lua5.4", server, folder.path)[1]
@@ -123,7 +123,7 @@ OPERATIONS
     assert.same({ "greet name times\n", "", 0 }, inspect("--names", cli.GREETER))
   end)
 
-  it("reports lists that cannot be read, and shows the rest", function()
+  it("reports lists that an MCP server cannot deliver, and shows the rest", function()
     local out, err, status = table.unpack(inspect("-d", "mcp", "lua5.4", "examples/notes-mcp/plugin.lua"))
     assert.equal(0, status)
     assert.truthy(err:find("pintle: its resources cannot be listed: the folder is missing", 1, true), err)
@@ -137,7 +137,7 @@ OPERATIONS
     assert.truthy(err:find("warn  bad_plugin: its manifest:", 1, true), err)
   end)
 
-  it("lists the results of all dialects when none fits", function()
+  it("lists the result of each dialect when none fits", function()
     assert.same({ "", table.concat({
       "pintle: cat speaks none of the dialects that were tried",
       "  gevals, mcp, liquid, lsp, editor: cat refused to start: Method not found: initialize (code -32601)",

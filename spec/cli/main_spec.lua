@@ -101,7 +101,7 @@ More: pintle help inspect
     assert.is_nil(advice "nothing")
   end)
 
-  it("says so if an option of pintle was passed to a program that does not start", function()
+  it("reports an option of pintle that was passed to a program that did not start", function()
     local _, err = cli.run(cli.words("inspect", "-d", "gevals", children.lua("os.exit(7)", "--json")))
     assert.truthy(err:find("^pintle: %-%-json was passed to the program; options of pintle come before it\n"), err)
     _, err = cli.run(cli.words("inspect", "-d", "gevals", children.lua("os.exit(7)", "--other")))
@@ -154,13 +154,13 @@ describe("pintle, finding its modules,", function()
 
   after_each(function() os.execute("rm -r " .. folder) end)
 
-  -- Without the variables that script/lua sets.
+  -- An environment without the variables that script/lua sets.
   local function bare(env)
     for _, name in ipairs { "LUA_PATH", "LUA_CPATH", "LUA_PATH_5_4", "LUA_CPATH_5_4" } do env[name] = false end
     return env
   end
 
-  it("works from a checkout, through a link and from another directory, as do its plugins", function()
+  it("finds them, through a link and from another directory, for itself and for its plugins", function()
     assert(lfs.link(lfs.currentdir() .. "/bin/pintle", folder .. "/linked", true))
     local greeter = lfs.currentdir() .. "/examples/greeter/plugin.lua"
     for _, command in ipairs { folder .. "/linked", "./linked" } do
@@ -171,7 +171,7 @@ describe("pintle, finding its modules,", function()
     end
   end)
 
-  it("asks to build the core if it is not built", function()
+  it("asks the user to build the C core if it is not built", function()
     assert(os.execute(("mkdir %s/bin && cp bin/pintle %s/bin && cp -r lua %s"):format(folder, folder, folder)))
     local env = bare { PINTLE_BUILD = false }
     assert.same({ "", "pintle: the C core is not built: run `make` in the checkout\n", 2 },

@@ -21,7 +21,7 @@ local function shell(command, cwd)
   return children.run { command = { "sh", "-c", "exec 2>&1\n" .. command }, cwd = cwd, stdin = "null" }
 end
 
--- What a host of this dialect gets from the operation of a new plugin.
+-- The result that a host of this dialect gets from the operation of a new plugin.
 local function greet(dialect, command)
   local host <close> = hosts { dialect = dialect, log = false }
   return assert(assert(host:start { command = command }):execute("greet", { name = "Ada" })).message
@@ -31,7 +31,7 @@ local BUSTED = [[exec lua5.4 -e 'require "busted.runner" { standalone = false }'
 
 for _, name in ipairs(dialects.names()) do
   describe("a new plugin that speaks " .. name, function()
-    it("runs as the output says, and is found by hosts", function()
+    it("runs with the printed commands, and is discovered by hosts", function()
       local folder <close> = folders.new()
       local made = pintle(folder, "new", "tea", "--dialect", name)
       assert.same({ "", 0 }, { made[2], made[3] })
@@ -47,7 +47,7 @@ for _, name in ipairs(dialects.names()) do
       assert.equal("tea", found[1].name)
     end)
 
-    it("passes its own spec, which fails when the plugin is broken", function()
+    it("passes its spec, which fails when the plugin is broken", function()
       local folder <close> = folders.new()
       pintle(folder, "new", "-d", name, "tea")
       local path = folder.path .. "/tea"
@@ -84,7 +84,7 @@ for _, name in ipairs(dialects.names()) do
       end
     end)
 
-    it("has no unfilled placeholder, and explains how to test it", function()
+    it("leaves no placeholder in a file, and explains how to test the plugin", function()
       local folder <close> = folders.new()
       pintle(folder, "new", "-d", name, "tea")
       for _, file in ipairs { "plugin.lua", "spec/plugin_spec.lua", "README.md", "manifest.json" } do
@@ -130,7 +130,7 @@ describe("pintle new", function()
     assert.is_nil(lfs.attributes(folder.path .. "/tea"))
   end)
 
-  it("leaves nothing behind when it fails", function()
+  it("leaves no file when it fails", function()
     local folder <close> = folders.new()
     local outcome = pintle(folder, "new", "no/tea")
     assert.same({ "", "pintle: no/tea: No such file or directory; nothing was created\n", 64 }, outcome)

@@ -56,21 +56,21 @@ local function find(command, start_timeout)
   if found then
     local name = found.manifest.name
     found:stop()
-    tasks.run() -- those that were tried in vain are being stopped
+    tasks.run() -- waits until the processes of the other dialects are stopped
     return dialect, name, heard
   end
   tasks.run()
   return nil, dialect
 end
 
-describe("a plugin of an unknown dialect", function()
+describe("a plugin whose dialect is not given", function()
   it("is recognised", function()
     local dialect, name, heard = find(plugin("header", 0, "hello-header"))
     assert.same({ "bb-header", "hello-header" }, { dialect, name })
     assert.same({ "begun", "opened by bb-header" }, heard)
   end)
 
-  it("is recognised as the first that fits in order, even if a later one answers earlier", function()
+  it("gets the first dialect that fits in order, even if a later one is answered earlier", function()
     assert.equal("aa-lines", (find(plugin("line", 0.1, "hello-lines"))))
   end)
 
@@ -189,7 +189,7 @@ local PROGRAM = [[
   peer:join()
 ]]
 
-describe("a program that is tried", function()
+describe("a program on which dialects are tried", function()
   local notes
 
   before_each(function() notes = os.tmpname() end)
@@ -240,13 +240,13 @@ describe("a program that is tried", function()
     return most
   end
 
-  it("gets further dialects on the process that refused the first", function()
+  it("receives the next dialects on the process that refused the first one", function()
     assert.equal("aa-lines", (find(program { framing = "line", knows = "hello-lines" })))
     assert.same({ "initialize", "server/discover", "initialize" },
       table.move(process_that_heard "hello-lines", 1, 3, 1, {}))
   end)
 
-  it("has at most two processes, whatever it does", function()
+  it("has at most two processes, however it behaves", function()
     for _, ways in ipairs {
       { framing = "header", knows = "hello-header", slow = 0.6 }, { framing = "line", knows = "nothing" },
       { framing = "line", knows = "hello-lines", dies = true }, { framing = "line", knows = "x", goes_deaf = true },
@@ -256,15 +256,15 @@ describe("a program that is tried", function()
     end
   end)
 
-  it("is given up if it refuses the first message and ignores all others", function()
+  it("is reported as not recognised if it refuses the first message and ignores all others", function()
     local found, err = find(program { framing = "line", knows = "nothing", answers_once = true }, 0.3)
     assert.is_nil(found)
     assert.equal("protocol", err.kind)
   end)
 
-  it("has one process if it answers soon", function()
+  it("has one process if it answers at once", function()
     local count = 3
-    for _ = 1, 10 do -- a busy machine may take longer than that, now and then
+    for _ = 1, 10 do -- a busy machine may be too slow at times
       if count == 1 then break end
       os.remove(notes)
       assert.equal("cc-lines", (find(program({ framing = "line", knows = "hello-lines" }, "speaks-cc"))))
@@ -296,7 +296,7 @@ describe("a program that is tried", function()
     end)
   end
 
-  it("gets the start timeout while it starts", function()
+  it("is given the whole start timeout for its first answer", function()
     for _, framing in ipairs { "line", "header" } do
       local knows = framing == "line" and "hello-lines" or "hello-header"
       assert.equal(framing == "line" and "aa-lines" or "bb-header",
@@ -323,7 +323,7 @@ describe("a program that is tried", function()
     end
   end)
 
-  it("is given up in time if it never answers", function()
+  it("is reported as not recognised in time if it never answers", function()
     local begun = loop.now()
     local dialect, err = find({ "sleep", "1000" }, 0.5)
     assert.is_nil(dialect)
@@ -331,7 +331,7 @@ describe("a program that is tried", function()
     assert.truthy(loop.now() - begun < children.patience)
   end)
 
-  it("is given up at once if it exits at once", function()
+  it("is reported as not recognised at once if it exits at once", function()
     local dialect, err = find(program { ends = true }, 600)
     assert.is_nil(dialect)
     assert.equal("lua5.4 ended with status 3", err.message)

@@ -8,17 +8,9 @@ local hosts = require "pintle.host"
 local json_values = require "pintle.cli.json_values"
 
 local json = core.json
-local nothing_left, path
+local path
 
-before_each(function()
-  nothing_left = children.stock()
-  path = os.tmpname()
-end)
-
-after_each(function()
-  os.remove(path)
-  nothing_left()
-end)
+cli.give_each_a_path(function(given) path = given end)
 
 local function write(...)
   local lines = { '{"trace":1,"time":0,"command":["no-such-program"]}', ... }
@@ -28,7 +20,7 @@ end
 
 local function from(whom, message) return ('{"from":"%s","message":%s}'):format(whom, message) end
 
--- The output of the recorded plugin for these lines of a host.
+-- The output of `pintle replay` for these lines of a host.
 local function play(lines, ...)
   local started <close> = cli.start(cli.words("replay", { ... }, path))
   started:say(lines)
@@ -75,7 +67,7 @@ describe("a recorded plugin", function()
         "--ignore", "/params/a/*", "-i", "/params/c", "-i", "/params/d~1e"))
   end)
 
-  it("ends when the host sends another message, and answers a request with an error", function()
+  it("ends when the host sends a message that was not recorded, and answers a request with an error", function()
     write(HELLO, from("plugin", '{"jsonrpc":"2.0","id":1,"result":1}'))
     local refusal = '{"jsonrpc":"2.0","id":3,"error":{"code":-32603,'
       .. '"message":"Internal error: the recording has no answer to this"}}\n'
@@ -109,7 +101,7 @@ describe("a recorded plugin", function()
 ]]):format(path), 1 }, play(HELLO_NOW .. '{"jsonrpc":"2.0","method":"more"}\n'))
   end)
 
-  it("sends recorded requests, and compares the answers", function()
+  it("sends the recorded requests, and compares the answers", function()
     write(HELLO, from("plugin", '{"jsonrpc":"2.0","id":1,"method":"ask"}'),
       from("host", '{"jsonrpc":"2.0","id":1,"result":"yes"}'), from("plugin", '{"jsonrpc":"2.0","id":1,"result":1}'))
     local said = '{"jsonrpc":"2.0","id":1,"method":"ask"}\n{"jsonrpc":"2.0","id":"now","result":1}\n'
@@ -119,7 +111,7 @@ describe("a recorded plugin", function()
     assert.truthy(err:find("  - /id: 1\n  + /id: 2\n  - /result: \"yes\"\n  + /result: \"no\"\n", 1, true), err)
   end)
 
-  it("translates the ids in cancellations", function()
+  it("replaces the recorded ids in cancellations", function()
     write(HELLO, from("host", '{"jsonrpc":"2.0","method":"cancel","params":{"id":1}}'),
       from("plugin", '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"cancelled"}}'))
     assert.same({ '{"jsonrpc":"2.0","id":"now","error":{"code":1,"message":"cancelled"}}\n', "", 0 },
@@ -151,7 +143,7 @@ describe("a recorded plugin", function()
     } } }, json.decode(err))
   end)
 
-  it("replaces the real plugin", function()
+  it("serves a real host in the place of the plugin", function()
     local host <close> = hosts { log = false }
     local function greet(...)
       local plugin = assert(host:start { command = { ... } })
@@ -176,7 +168,7 @@ describe("a recorded host", function()
     plugin:stop()
   end
 
-  it("starts the recorded plugin or another, and compares its messages", function()
+  it("starts the recorded plugin or another one, and compares its messages", function()
     record(cli.GREETER)
     assert.same({ "9 messages of the plugin, all as recorded\n", "", 0 }, replay(path))
     assert.same({ "9 messages of the plugin, all as recorded\n", "", 0 }, replay(path, "--", cli.GREETER))
@@ -204,7 +196,7 @@ describe("a recorded host", function()
       replay("-i", "/result/version", "-i", "/result/error", "-i", "/result/message", path, "--", table.unpack(other)))
   end)
 
-  it("reports another exit status", function()
+  it("reports an exit status that differs", function()
     write(from("host", '{"jsonrpc":"2.0","id":1,"method":"x"}'), from("plugin", '{"jsonrpc":"2.0","id":1,"result":1}'),
       '{"from":"host","closed":"stdin"}', '{"exit":{"code":0}}')
     local code = [[read line; echo '{"jsonrpc":"2.0","id":1,"result":1}'; cat; exit 4]]
@@ -237,7 +229,7 @@ describe("a recorded host", function()
     assert.same({ "2 messages of the plugin, all as recorded\n", "", 0 }, replay(path, "--", "cat"))
   end)
 
-  it("stops the plugin at Ctrl-C", function()
+  it("stops the plugin on Ctrl-C", function()
     write(HELLO, from("plugin", '{"jsonrpc":"2.0","id":1,"result":1}'))
     local started <close> = cli.start({ "replay", "--as", "host", "-t", "10m", path, "--", "sleep", "600" },
       { stdin = "null" })
@@ -269,7 +261,7 @@ describe("differences", function()
 end)
 
 describe("positions in JSON text", function()
-  it("are found past strings and containers", function()
+  it("are found after strings and containers", function()
     local text = ' { "a\\"b" : "}{\\\\" , "id":[ {"id":1} , "]"], "x":-1.5e3,"\\u0069d" : true } '
     local function member(name)
       local first, last = json_values.find_member(text, name)

@@ -110,7 +110,7 @@ tea brew leaf=assam
 ]]))
   end)
 
-  it("ends at quit, and reads commands from a file", function()
+  it("stops at quit, and reads commands from a file", function()
     local folder <close> = stage()
     cli.write(folder.path .. "/script", "tea brew leaf=a\nquit\ntea brew leaf=b\n")
     local text, code = children.run {
@@ -208,7 +208,7 @@ describe("pintle run, with one program,", function()
     assert.equal(3, select(2, out:gsub("  greet\n    Say hello\n", "")))
   end)
 
-  it("says that resources and prompts need MCP", function()
+  it("reports that resources and prompts need MCP", function()
     local out, err = table.unpack(run_program("resources\nprompt summarize\n", "-d", "gevals", "--", cli.GREETER))
     assert.same({ "", [[
 pintle: no resources in gevals; to start an MCP server: pintle run -d mcp -- CMD…
@@ -216,7 +216,7 @@ pintle: no prompt in gevals; to start an MCP server: pintle run -d mcp -- CMD…
 ]] }, { out, err })
   end)
 
-  it("suggests what was meant", function()
+  it("suggests operations and commands for misspelt ones", function()
     assert.same({ "", [[
 pintle: no operation or command gret; did you mean greet?
 pintle: no operation or command cal; did you mean call?
@@ -236,7 +236,7 @@ pintle: no operation gret; did you mean greet?
     assert.truthy(err:find("pintle: tea ended with status 4; `reload` restarts it\n", 1, true), err)
   end)
 
-  it("says what to write when -- or the directory is missing", function()
+  it("prints the correct command when -- or the directory is missing", function()
     assert.same({ "", "pintle: lua5.4 is no directory; to start a program: pintle run -- lua5.4 x.lua\n", 64 },
       cli.outcome { "run", "lua5.4", "x.lua" })
     assert.same({ "", "pintle: a directory expected, or -- and a program\n", 64 }, cli.outcome { "run" })
@@ -246,7 +246,7 @@ pintle: no operation gret; did you mean greet?
 end)
 
 describe("pintle run, at a terminal,", function()
-  local try = core.which "script" and it or pending -- it makes terminals
+  local try = core.which "script" and it or pending -- `script` makes terminals
 
   local function at_terminal(folder, ...)
     local terminal = terminals.start({ "bin/pintle", "run", folder.plugins, ... }, { env = {
@@ -257,9 +257,17 @@ describe("pintle run, at a terminal,", function()
     return terminal
   end
 
-  try("completes plugins, operations and arguments on Tab", function()
-    local folder <close> = stage()
-    local terminal <close> = at_terminal(folder)
+  -- A spec at the prompt, whose keys have to end the command with status 0.
+  local function at_prompt(type_keys)
+    return function()
+      local folder <close> = stage()
+      local terminal <close> = at_terminal(folder)
+      type_keys(terminal, folder)
+      assert.equal(0, terminal:finish())
+    end
+  end
+
+  try("completes plugins, operations and arguments on Tab", at_prompt(function(terminal)
     terminal:say "t\t"
     terminal:expect "pintle> tea "
     terminal:say "br\t\t"
@@ -272,8 +280,7 @@ describe("pintle run, at a terminal,", function()
     terminal:expect "pintle> tea brew leaf=assam milk=true"
     terminal:expect "A cup of assam with milk\r\n"
     terminal:say "\4"
-    assert.equal(0, terminal:finish())
-  end)
+  end))
 
   try("welcomes the user, and completes operations, methods, resources and prompts of one program", function()
     local folder <close> = folders.new()
@@ -303,9 +310,7 @@ describe("pintle run, at a terminal,", function()
     assert.equal(0, terminal:finish())
   end)
 
-  try("edits the line, and walks through the history", function()
-    local folder <close> = stage()
-    local terminal <close> = at_terminal(folder)
+  try("edits the line, and walks through the history", at_prompt(function(terminal)
     terminal:say "brew leaf=grün\1tea \n"
     terminal:expect "A cup of grün\r\n"
     terminal:say "tea brew leaf=xass\27[D\27[D\27[D\27[D\27[3~\5am\127\127amm\127\n"
@@ -315,8 +320,7 @@ describe("pintle run, at a terminal,", function()
     terminal:say "\27[A\27[A\n"
     terminal:expect "A cup of grün\r\n"
     terminal:say "\16\16\14\14half\21\27OA\27OB\23quit\n"
-    assert.equal(0, terminal:finish())
-  end)
+  end))
 
   try("keeps the history for the next run, except secrets", function()
     local folder <close> = stage()
@@ -353,9 +357,7 @@ describe("pintle run, at a terminal,", function()
     assert.is_nil(lfs.attributes(folder.path .. "/state"))
   end)
 
-  try("searches the history on Ctrl-R", function()
-    local folder <close> = stage()
-    local terminal <close> = at_terminal(folder)
+  try("searches the history on Ctrl-R", at_prompt(function(terminal)
     terminal:say "tea brew leaf=assam\ntea brew leaf=sencha\n"
     terminal:expect "A cup of sencha\r\n"
     terminal:say "half\18l"
@@ -367,23 +369,17 @@ describe("pintle run, at a terminal,", function()
     terminal:say "\18assa\1\5 milk=true\n"
     terminal:expect "A cup of assam with milk\r\n"
     terminal:say "\4"
-    assert.equal(0, terminal:finish())
-  end)
+  end))
 
-  try("knows the width of characters", function()
-    local folder <close> = stage()
-    local terminal <close> = at_terminal(folder)
+  try("places the cursor by the width of characters", at_prompt(function(terminal)
     terminal:say "tea brew leaf=日本茶\2\2"
     terminal:expect "pintle> tea brew leaf=日本茶\27[4D"
     terminal:say "\n"
     terminal:expect "A cup of 日本茶\r\n"
     terminal:say "\4"
-    assert.equal(0, terminal:finish())
-  end)
+  end))
 
-  try("prints the log above the line", function()
-    local folder <close> = stage()
-    local terminal <close> = at_terminal(folder)
+  try("prints the log above the line", at_prompt(function(terminal, folder)
     terminal:say "tea call_later\n"
     terminal:expect "later\r\n"
     terminal:say "tea brew leaf=ass"
@@ -393,12 +389,9 @@ describe("pintle run, at a terminal,", function()
     terminal:say "am\n"
     terminal:expect "A cup of assam\r\n"
     terminal:say "\4"
-    assert.equal(0, terminal:finish())
-  end)
+  end))
 
-  try("cancels the operation on Ctrl-C, and continues", function()
-    local folder <close> = stage()
-    local terminal <close> = at_terminal(folder)
+  try("cancels the operation on Ctrl-C, and continues", at_prompt(function(terminal, folder)
     terminal:say "tea bring\n"
     terminal:expect "on its way\r\n"
     terminal:say "\3"
@@ -408,12 +401,9 @@ describe("pintle run, at a terminal,", function()
     terminal:say "tea brew leaf=assam\n"
     terminal:expect "A cup of assam\r\n"
     terminal:say "\4"
-    assert.equal(0, terminal:finish())
-  end)
+  end))
 
-  try("restarts a dead plugin on reload, which can be interrupted", function()
-    local folder <close> = stage()
-    local terminal <close> = at_terminal(folder)
+  try("restarts a dead plugin on reload, which can be interrupted", at_prompt(function(terminal)
     terminal:say "reload\n\3"
     terminal:expect "pintle: interrupted: the operation was cancelled\r\n"
     terminal:say "reload\n"
@@ -425,21 +415,17 @@ describe("pintle run, at a terminal,", function()
     terminal:say "reload\ntea brew leaf=sencha\n"
     terminal:expect "A cup of sencha\r\n"
     terminal:say "\4"
-    assert.equal(0, terminal:finish())
-  end)
+  end))
 
-  try("keeps input that arrives during an operation", function()
-    local folder <close> = stage()
-    local terminal <close> = at_terminal(folder)
+  try("keeps input that arrives during an operation", at_prompt(function(terminal)
     terminal:say "tea bring\n"
     terminal:expect "on its way\r\n"
     terminal:say "tea brew leaf=assam\n\3"
     terminal:expect "A cup of assam\r\n"
     terminal:say "\4"
-    assert.equal(0, terminal:finish())
-  end)
+  end))
 
-  try("restores the terminal, also when it is terminated", function()
+  try("restores the terminal, even if it is terminated", function()
     local folder <close> = stage()
     local shell = ([[stty -g > D/before; sh -c 'echo $$ > D/pid; exec bin/pintle run D/plugins'; stty -g > D/after]])
       :gsub("D/", folder.path .. "/")
@@ -455,9 +441,7 @@ describe("pintle run, at a terminal,", function()
     end
   end)
 
-  try("shows the part of a long line around the cursor", function()
-    local folder <close> = stage()
-    local terminal <close> = at_terminal(folder)
+  try("shows the part of a long line around the cursor", at_prompt(function(terminal)
     terminal:say("tea brew leaf=" .. ("x"):rep(100))
     terminal:expect("pintle> " .. ("x"):rep(71))
     terminal:say "\1"
@@ -465,8 +449,7 @@ describe("pintle run, at a terminal,", function()
     terminal:say "\n"
     terminal:expect("A cup of " .. ("x"):rep(100) .. "\r\n")
     terminal:say "\4"
-    assert.equal(0, terminal:finish())
-  end)
+  end))
 end)
 
 describe("the words of a line", function()
@@ -489,14 +472,14 @@ describe("keys", function()
     return table.concat(list, " ")
   end
 
-  it("are names or characters", function()
+  it("are read as names or as characters", function()
     assert.equal("a ü € 😀 left up delete home end enter interrupt",
       names "aü€😀\27[D\27OA\27[3~\27[1~\27[F\r\3")
     assert.equal("word-left word-right word-left word-right kill-next-word kill-word yank search give-up",
       names "\27b\27f\27[1;5D\27[1;5C\27d\27\127\25\18\7")
   end)
 
-  it("that are unknown are ignored, and do not affect the next", function()
+  it("are ignored if they are unknown, and do not affect the next one", function()
     assert.equal("a b c d", names "a\27[15~b\27[1;9Zc\27xd")
     assert.equal("a b", names "a\xFF\xFF\xFF\xFFb")
     assert.equal("enter", names "\xC3\n")
@@ -504,7 +487,7 @@ describe("keys", function()
 end)
 
 describe("the line editor", function()
-  it("handles every key at every position, by whole characters", function()
+  it("handles every key at every position, at whole characters", function()
     local editor = new_editor()
     local all = {
       "left", "right", "home", "end", "backspace", "delete", "kill", "kill-back", "kill-word", "up", "down",

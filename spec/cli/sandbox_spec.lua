@@ -7,7 +7,7 @@ local folder = require "spec.support.folder"
 local landlock, has_filter = core.sandbox()
 local can = landlock >= 6 and has_filter
 
--- Its operation reads a file beside the directory in which it is.
+-- A plugin whose operation reads a file beside its directory.
 local READER = [[
 #!/usr/bin/env lua5.4
 local plugin = require("pintle").plugin { name = "reader", version = "1.0.0" }
@@ -84,7 +84,7 @@ describe("--sandbox", function()
     assert.truthy(err:find('sandbox: Landlock: cannot allow "/no/such": No such file or directory', 1, true), err)
   end)
 
-  it("is a usage error if it is wrong", function()
+  it("exits with 64 if its value is invalid", function()
     for wrong, message in pairs {
       lax = '--sandbox: preset: "strict" or "read-only" expected, got lax',
       ['{"reed":[]}'] = '--sandbox: no option "reed"',
@@ -111,7 +111,7 @@ describe("pintle doctor", function()
     return found
   end
 
-  it("says what this system has for sandboxes", function()
+  it("lists the parts of sandboxes that this system has", function()
     local found = findings()
     assert.equal(tostring(landlock), found["sandbox: Landlock"].version)
     assert.equal(landlock >= 6 and "ok" or "missing", found["sandbox: Landlock"].state)
@@ -121,7 +121,7 @@ describe("pintle doctor", function()
     end
   end)
 
-  it("says what a system without Landlock lacks", function()
+  it("reports that Landlock is missing on a system without it", function()
     if not can then return pending "this system has no sandbox" end
     local place <close> = folder.new()
     local without = place.path .. "/without"

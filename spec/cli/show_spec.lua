@@ -1,18 +1,9 @@
-local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
 
-local nothing_left, path
+local path
 
-before_each(function()
-  nothing_left = children.stock()
-  path = os.tmpname()
-end)
-
-after_each(function()
-  os.remove(path)
-  nothing_left()
-end)
+cli.give_each_a_path(function(given) path = given end)
 
 local START = '{"trace":1,"time":0.0,"command":["my","plugin"],"cwd":"/","pid":1,"at":"2026-01-01T00:00:00Z",'
   .. '"pintle":"scm"}'
@@ -127,7 +118,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
       max = 1.5 }, core.json.decode(out)[1])
   end)
 
-  it("cuts lines to a width, at whole characters", function()
+  it("cuts lines to the width, at whole characters", function()
     RECORDING[#RECORDING + 1] = '{"time":9,"from":"plugin","noise":"ääääääääääääääääääääääääääääääääääää"}'
     local lines = show("--width", "40")[1]
     RECORDING[#RECORDING] = nil
@@ -200,7 +191,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
       file:flush()
     end
     append '{"time":1,"from":"plugin",'
-    core.poll(0.2) -- it has looked meanwhile, most likely
+    core.poll(0.2) -- long enough to poll the file at least once
     append '"noise":"one"}\n'
     assert.equal("   1.000000 ← ? one\n", started:read "one\n")
     append(RECORDING[3] .. "\n" .. '{"time":2.0,"exit":{"code":0}}\n')
@@ -210,7 +201,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
     }, { started:finish() })
   end)
 
-  it("stops in the middle on Ctrl-C", function()
+  it("stops on Ctrl-C while it prints", function()
     local lines = { START }
     for i = 2, 200000 do lines[i] = RECORDING[3] end
     write(lines)
@@ -222,7 +213,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
     assert.is_true(select(2, out:gsub("\n", "")) < 199999)
   end)
 
-  it("stops following on Ctrl-C", function()
+  it("stops on Ctrl-C while it follows", function()
     write { START }
     local started <close> = cli.start({ "show", "-f", path }, { stdin = "null" })
     started:read "started my plugin\n"

@@ -15,10 +15,10 @@ local function on_terminal(words, env)
   return (text:gsub("\r\n", "\n")), code
 end
 
-local try = core.which "script" and it or pending -- it makes terminals
+local try = core.which "script" and it or pending -- `script` makes terminals
 
 describe("on a terminal", function()
-  try("heads are bold, unless NO_COLOR is set", function()
+  try("headings are bold, unless NO_COLOR is set", function()
     local inspection = cli.words("inspect", cli.GREETER)
     local plain = cli.run(inspection)
     local text, code = on_terminal(inspection)
@@ -29,7 +29,7 @@ describe("on a terminal", function()
     assert.equal(plain, (on_terminal(inspection, { TERM = "dumb" })))
   end)
 
-  try("progress is shown as a bar, which is erased when the operation is done", function()
+  try("a progress bar is shown, and erased when the operation is done", function()
     local calling = cli.words("call", cli.GREETER, "--", "greet", "name=Ada", "times=2")
     local text, code = on_terminal(calling)
     assert.equal(0, code)

@@ -8,17 +8,9 @@ local loop = require "pintle.loop"
 local connect = require "pintle.connect"
 
 local json = core.json
-local nothing_left, path
+local path
 
-before_each(function()
-  nothing_left = children.stock()
-  path = os.tmpname()
-end)
-
-after_each(function()
-  os.remove(path)
-  nothing_left()
-end)
+cli.give_each_a_path(function(given) path = given end)
 
 local function trace(...) return cli.words("trace", "-o", path, "--", ...) end
 
@@ -117,7 +109,7 @@ describe("a traced conversation", function()
     local waiting = "trap 'go=1' USR1; echo ready; while [ -z \"$go\" ]; do sleep 0.01; done; exec cat"
     local started <close> = cli.start(trace(children.sh(waiting)))
     started:read "ready\n"
-    local first = ("x"):rep(999) .. "\n" -- so that what follows finds room for a part of it
+    local first = ("x"):rep(999) .. "\n" -- leaves room for a part of the next write
     started:say(first)
     cli.await(function() return cli.slurp(path):find "xxx" end)
     local text, at = random_bytes(1 << 20), 1
@@ -139,7 +131,7 @@ describe("a traced conversation", function()
     assert.same({ "", "", 0 }, { started:finish() })
   end)
 
-  it("works with a real host and plugin", function()
+  it("is recorded between a real host and plugin", function()
     local host <close> = hosts { log = false }
     local plugin = assert(host:start { command = cli.words("bin/pintle", trace(cli.GREETER)) })
     assert.same({ success = true, message = "Hello, Ada" }, assert(plugin:execute("greet", { name = "Ada" })))
@@ -158,7 +150,7 @@ describe("a traced conversation", function()
     assert.equal('{"exit":{"code":0}}', lines[#lines])
   end)
 
-  it("works with headers, and with requests in both directions", function()
+  it("is recorded with header framing, and with requests in both directions", function()
     local command = cli.words("bin/pintle", trace("lua5.4", "spec/support/far_side.lua", "header"))
     local peer = assert(connect.open { command = command, framing = "header" })
     peer:on("ping", function() return 0 end)
@@ -202,11 +194,11 @@ describe("the recording", function()
     }, said)
   end)
 
-  it("puts messages of several lines on one line, and contains refused frames", function()
+  it("writes a message of several lines as one line, and contains invalid frames", function()
     local body = '{"jsonrpc":"2.0",\r\n\t"method":"m"}'
     local rest = "Content-Length: -1\r\n\r\nContent-Length: 3\r\n\r\n{]}"
     local lines = lines_of({ "cat" }, ("Content-Length: %d\r\n\r\n%s%s"):format(#body, body, rest))
-    if lines[3]:find "dialect" then table.remove(lines, 3) end -- one may claim whatever has a header
+    if lines[3]:find "dialect" then table.remove(lines, 3) end -- a dialect may be recognised by its framing alone
     assert.same({
       '{"framing":"header"}',
       '{"from":"host","message":{"jsonrpc":"2.0",  \t"method":"m"}}',
@@ -238,7 +230,7 @@ describe("the recording", function()
     assert.is_true(last >= 0.2 and last < children.patience)
   end)
 
-  it("is written even if the tracer is killed, and the plugin is killed, too", function()
+  it("is complete even if the tracer is killed, which kills the plugin, too", function()
     local started <close> = cli.start(trace(children.sh "echo $$; exec sleep 600"))
     local pid = started:read "\n":match "%d+"
     cli.await(function() return cli.slurp(path):find "noise" end)
@@ -266,7 +258,7 @@ describe("the recording", function()
     os.remove(path .. "/" .. names[1])
   end)
 
-  it("may fail without affecting the conversation", function()
+  it("can fail without affecting the conversation", function()
     local started <close> = cli.start { "trace", "-o", "/dev/full", "cat" }
     assert.equal("hello\nthere\n", converse(started, "hello\nthere\n"))
     local _, err, status = started:finish()
@@ -279,7 +271,7 @@ describe("the recording", function()
 end)
 
 describe("the end of a traced program", function()
-  it("is forwarded: status, signal, and a failure to start", function()
+  it("is forwarded: its status, its signal, or its failure to start", function()
     assert.equal(7, (select(3, cli.run(trace(children.sh "exit 7")))))
     assert.equal('{"exit":{"code":7}}', recorded()[#recorded()])
     -- This signal has no name.
@@ -305,17 +297,17 @@ describe("the end of a traced program", function()
     local started <close> = cli.start(trace(children.sh "sleep 600 & echo $!"), { stdin = "null" })
     local out, _, status = started:finish()
     assert.equal(0, status)
-    assert(os.execute("kill " .. out)) -- what it has left behind is its own business
+    assert(os.execute("kill " .. out)) -- the tracer leaves this process running
   end)
 
-  it("follows when the host is gone", function()
+  it("comes when the host is gone", function()
     local started <close> = cli.start(trace(children.sh "cat; exit 5"))
     started.process.stdin:close()
     assert.equal(5, (select(3, started:finish())))
     assert.truthy(table.concat(recorded(), "\n"):find('{"from":"host","closed":"stdin"}', 1, true))
   end)
 
-  it("follows when its output is not read", function()
+  it("comes when its output is not read", function()
     local started <close> = cli.start(trace(children.sh "while echo x; do :; done; exit 6"), { stderr = "null" })
     started:read "x\n"
     started.process.stdout:close()
@@ -333,7 +325,7 @@ describe("the end of a traced program", function()
 end)
 
 describe("a signal to the tracer", function()
-  it("is forwarded, each time", function()
+  it("is forwarded, each time it arrives", function()
     local code = "trap 'echo got INT' INT; trap 'echo got TERM' TERM; trap 'echo got USR1' USR1; trap 'exit 9' HUP;"
       .. "echo ready; while :; do sleep 0.01; done"
     local started <close> = cli.start(trace(children.sh(code)), { stdin = "null" })
@@ -343,7 +335,7 @@ describe("a signal to the tracer", function()
       assert.equal(("got %s\n"):format(signal), started:read "\n")
     end
     started.process:kill "HUP"
-    local out, _, status = started:finish() -- the shell tells of its own children on stderr, which get it, too
+    local out, _, status = started:finish() -- on stderr the shell reports its children, which get the signal, too
     assert.same({ "", 9 }, { out, status })
     local signals = {}
     for _, record in ipairs(records()) do signals[#signals + 1] = record.signal end

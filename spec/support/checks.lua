@@ -5,22 +5,22 @@ local json = require("pintle.core").json
 
 local checks = {}
 
--- The greeter needs this to run.
+-- The options that run the greeter's operation.
 checks.GREET = { "--run", "greet", "--args", '{"name":"Ada"}' }
 
--- Hooks before and after the specs. With `begun`, all of its checks run at the same time, because they mostly wait;
--- without it, the hooks run for each spec. No process or descriptor may be left.
-function checks.stock(begun)
-  local nothing_left
-  local function begin()
+-- Runs all commands of a block at the same time, because they mostly wait: before its specs, each value of `commands`
+-- is replaced by the process that runs these words. Then no process or descriptor may be left. To be called outside of
+-- specs.
+function checks.run_at_once(commands)
+  local busted, nothing_left = require "busted", nil
+  busted.setup(function()
     nothing_left = children.stock()
-    for key, words in pairs(begun or {}) do begun[key] = cli.start(words, { stdin = "null" }) end
-  end
-  local function finish()
-    for _, started in pairs(begun or {}) do started.process:close() end
+    for key, words in pairs(commands) do commands[key] = cli.start(words, { stdin = "null" }) end
+  end)
+  busted.teardown(function()
+    for _, started in pairs(commands) do started.process:close() end
     nothing_left()
-  end
-  return begin, finish
+  end)
 end
 
 -- A plugin that is not expected to be slow has plenty of time.

@@ -66,6 +66,18 @@ end
 -- The same as one table, for comparisons.
 function cli.outcome(words, options) return { cli.run(words, options) } end
 
+-- Gives each spec of a file or block the path of a temporary file: calls the function with it before, and removes the
+-- file afterwards. Then no process or descriptor may be left. To be called outside of specs.
+function cli.give_each_a_path(take_path)
+  local busted, path = require "busted", nil
+  children.leave_nothing()
+  busted.before_each(function()
+    path = os.tmpname()
+    take_path(path)
+  end)
+  busted.after_each(function() os.remove(path) end)
+end
+
 -- A temporary file, removed when it is closed.
 function cli.scratch()
   local path = os.tmpname()
