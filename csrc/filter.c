@@ -6,6 +6,7 @@
     (defined(__x86_64__) && !defined(__ILP32__) || defined(__aarch64__))
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -40,6 +41,7 @@
 ** host does not reap. */
 #define CLONE_REFUSED (0x7E020080U | 0x8000U)
 
+#define SET_DEATH_SIGNAL 1   /* PR_SET_PDEATHSIG */
 #define FASTOPEN 0x20000000U /* MSG_FASTOPEN connects without connect */
 #define NETLINK_FAMILY 16
 #define TYPE_MASK 0xFU /* of a socket, without SOCK_CLOEXEC and SOCK_NONBLOCK */
@@ -58,6 +60,7 @@ typedef enum action {
   /* the following look at arguments */
   CHECK_CLONE,
   CHECK_IOCTL,
+  CHECK_PRCTL,
   CHECK_PRIORITY,
   CHECK_SELF,
   CHECK_SENDMSG,
@@ -202,7 +205,7 @@ static const special specials[] = {
     {SYS_sched_setattr, CHECK_SELF},    {SYS_sched_setaffinity, CHECK_SELF},
     {SYS_sendto, CHECK_SENDTO},         {SYS_sendmsg, CHECK_SENDMSG},
     {SYS_sendmmsg, CHECK_SENDTO},       {SYS_socket, CHECK_SOCKET},
-    {SYS_socketpair, CHECK_SOCKETPAIR},
+    {SYS_socketpair, CHECK_SOCKETPAIR}, {SYS_prctl, CHECK_PRCTL},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -340,6 +343,16 @@ static void check_ioctl(program *p) {
   emit_return(p, ALLOW);
 }
 
+/* The death signal, by which a process ends with its host, must stay a signal
+** that kills. */
+static void check_prctl(program *p) {
+  emit(p, OP_LOAD, ARGUMENT(0));
+  emit_if(p, OP_IF_EQUAL, SET_DEATH_SIGNAL, 1, 0);
+  emit_return(p, ALLOW);
+  require_value(p, 1, SIGKILL);
+  emit_return(p, ALLOW);
+}
+
 static void allow_type(program *p, uint32_t type, uint32_t protocol) {
   emit(p, OP_LOAD, ARGUMENT(1));
   emit(p, OP_AND, TYPE_MASK);
@@ -405,6 +418,9 @@ static void emit_block(program *p, action what, unsigned sockets) {
     break;
   case CHECK_IOCTL:
     check_ioctl(p);
+    break;
+  case CHECK_PRCTL:
+    check_prctl(p);
     break;
   case CHECK_PRIORITY: /* setpriority(which, who), ioprio_set(which, who) */
     require_value(p, 1, 0);

@@ -37,9 +37,10 @@ typedef struct pt_filter_op {
 ** The program refuses (EPERM) calls that reach out of the sandbox: those that
 ** look into or change other processes, mount, load code into the kernel, change
 ** owners, permissions, times and attributes of files (which Landlock does not
-** restrict), leave the session, make namespaces, or make other sockets than
-** `sockets` allows. Calls that are newer than this file are unknown (ENOSYS).
-** A program of another architecture, such as a 32-bit one, is killed. */
+** restrict), leave the session, ask for another death signal than SIGKILL, make
+** namespaces, or make other sockets than `sockets` allows. Calls that are newer
+** than this file are unknown (ENOSYS). A program of another architecture, such
+** as a 32-bit one, is killed. */
 size_t pt_filter_build(pt_filter_op *ops, unsigned sockets);
 
 #pragma GCC visibility pop

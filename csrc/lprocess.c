@@ -250,18 +250,22 @@ static void read_limits(lua_State *L, pt_spawn_plan *plan) {
   lua_pop(L, 1);
 }
 
-/* Opens nothing and does not search for the program: `path` is NULL. */
+/* Opens nothing and does not search for the program. */
 static void read_plan(lua_State *L, pt_spawn_plan *plan) {
   static const char *const known[] = {
-      "command", "env",    "inherit", "cwd",          "stdin",
-      "stdout",  "stderr", "group",   "death_signal", "limits",
-      "sandbox", "sha256", NULL};
+      "command", "env",   "inherit",      "cwd",    "stdin",   "stdout",
+      "stderr",  "group", "death_signal", "limits", "sandbox", "sha256",
+      "program", NULL};
   luaL_checktype(L, 1, LUA_TTABLE);
   memset(plan, 0, sizeof *plan);
   plan->program = -1;
   pt_check_names(L, 1, known, "spawn options");
   if (pt_push_option(L, "cwd") != LUA_TNIL)
     plan->cwd = pt_check_option(L, -1, "cwd");
+  if (pt_push_option(L, "program") != LUA_TNIL)
+    plan->path = pt_check_option(L, -1, "program");
+  if (pt_push_option(L, "sha256") != LUA_TNIL)
+    pt_check_option(L, -1, "sha256");
   read_stdio(L, plan);
   read_group(L, plan);
   read_death_signal(L, plan);
@@ -324,9 +328,12 @@ static void set_child(process *p, const pt_spawn_child *child, int leads) {
 /* A name with a slash may be relative to the child's directory, so only exec
 ** can find out whether it exists. Returns 0 or an error number. */
 static int find_program(pt_spawn_plan *plan, char *file, size_t size) {
-  int is_path = strchr(plan->argv[0], '/') != NULL;
-  plan->path = is_path ? plan->argv[0] : file;
-  return is_path ? 0 : pt_spawn_find(plan->argv[0], getenv("PATH"), file, size);
+  if (plan->path != NULL)
+    return 0;
+  plan->path = strchr(plan->argv[0], '/') != NULL ? plan->argv[0] : file;
+  if (plan->path != file)
+    return 0;
+  return pt_spawn_find(plan->argv[0], getenv("PATH"), file, size);
 }
 
 /* As the child would open it: a relative path is relative to its directory.
@@ -368,7 +375,7 @@ static int check_program(lua_State *L, pt_spawn_plan *plan) {
   char actual[PT_SHA256_SIZE] = "";
   int err = 0, is_expected = 1;
   if (pt_push_option(L, "sha256") != LUA_TNIL) {
-    const char *expected = pt_check_option(L, -1, "sha256");
+    const char *expected = lua_tostring(L, -1);
     err = open_checked(plan, expected, actual);
     is_expected = strcmp(actual, expected) == 0;
   }
@@ -381,28 +388,41 @@ static int check_program(lua_State *L, pt_spawn_plan *plan) {
                  plan->argv[0], actual);
 }
 
-/* The child of a sandbox cannot leave its session, so all its processes can be
-** found when it ends. This descriptor is opened before, so that nothing has to
-** be opened then. */
-static int open_proc(const pt_spawn_plan *plan, process *p) {
-  if (plan->sandbox == NULL || !plan->sandbox->has_filter)
-    return 0;
-  p->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  p->proc = pt_fd_make_private(p->proc);
-  return p->proc == -1 ? errno : 0;
-}
-
+/* The process is on top. Returns 1, or the number of values pushed that say
+** what failed. */
 static int start(lua_State *L, pt_spawn_plan *plan, process *p) {
   pt_spawn_child child;
   pt_spawn_failure failure;
-  int status = pt_spawn(plan, &child, &failure);
+  int status, nresults = check_program(L, plan);
+  if (nresults != 0)
+    return nresults;
+  status = pt_spawn(plan, &child, &failure);
   pt_fd_close(&plan->program);
-  if (status == -1) {
-    pt_fd_close(&p->proc);
+  if (status == -1)
     return pt_fail_errno(L, failure.err, "spawn", failure.step, failure.name);
-  }
   set_child(p, &child, plan->group != PT_SPAWN_OURS);
   return 1;
+}
+
+/* The child cannot leave its session, so all its processes can be found when it
+** ends. /proc is opened before, so that nothing has to be opened then. */
+static int start_confined(lua_State *L, pt_spawn_plan *plan, process *p) {
+  int top = lua_gettop(L);
+  int nresults = pt_sandbox_take_rules(L, plan->sandbox, plan->cwd);
+  if (nresults != 0)
+    return nresults;
+  lua_pushvalue(L, top);
+  if (plan->sandbox->has_filter)
+    p->proc =
+        pt_fd_make_private(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (p->proc == -1 && plan->sandbox->has_filter)
+    nresults = pt_fail_errno(L, errno, "spawn", "sandbox: cannot open /proc");
+  else
+    nresults = start(L, plan, p);
+  if (nresults != 1)
+    pt_fd_close(&p->proc);
+  pt_sandbox_release_rules(plan->sandbox, nresults == 1);
+  return nresults;
 }
 
 /* core.spawn(options) -> process | nil, msg, kind, errno */
@@ -410,21 +430,15 @@ static int core_spawn(lua_State *L) {
   pt_spawn_plan plan;
   char file[PATH_MAX];
   process *p;
-  int err, nresults;
+  int err;
   read_plan(L, &plan);
   err = find_program(&plan, file, sizeof file);
   if (err != 0)
     return pt_fail_errno(L, err, "spawn", CANNOT_RUN, plan.argv[0]);
   p = push_process(L, &plan);
   pt_ignore_sigpipe();
-  err = open_proc(&plan, p);
-  if (err != 0)
-    return pt_fail_errno(L, err, "spawn", "sandbox: cannot open /proc");
-  nresults = check_program(L, &plan);
-  if (nresults == 0)
-    return start(L, &plan, p);
-  pt_fd_close(&p->proc);
-  return nresults;
+  return plan.sandbox != NULL ? start_confined(L, &plan, p)
+                              : start(L, &plan, p);
 }
 
 /* core.which(name, path) -> file | nil, msg, kind, errno */

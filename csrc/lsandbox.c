@@ -3,12 +3,16 @@
 #include "lsandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "filter.h"
+#include "io.h"
+
+#define RULES "pintle.sandbox_rules"
 
 /* {====== The description ======
 ** lua/pintle/process/sandbox.lua makes it from what the user has given. Its
@@ -65,37 +69,42 @@ static void add_paths(lua_State *L, int list, pt_sandbox_path *paths,
   }
 }
 
-/* The lists of paths in the table on top. Sets their number. */
-static const pt_sandbox_path *read_paths(lua_State *L, size_t *total) {
+#define NLISTS 6
+
+/* The lists of paths in the table `lists`, and the files of the program, which
+** are in the description itself. Sets their number. */
+static const pt_sandbox_path *read_paths(lua_State *L, int description,
+                                         int lists, size_t *total) {
   static const struct {
     const char *name;
     pt_sandbox_path kind;
-  } lists[] = {{"read", {NULL, PT_SANDBOX_READ, 0}},
-               {"read_optional", {NULL, PT_SANDBOX_READ, 1}},
-               {"write", {NULL, PT_SANDBOX_WRITE, 0}},
-               {"write_optional", {NULL, PT_SANDBOX_WRITE, 1}}};
-  int description = lua_gettop(L);
+  } kinds[NLISTS] = {{"code", {NULL, PT_SANDBOX_READ, 1, 0}},
+                     {"read", {NULL, PT_SANDBOX_READ, 0, 0}},
+                     {"read_optional", {NULL, PT_SANDBOX_READ, 1, 0}},
+                     {"read_fixed", {NULL, PT_SANDBOX_READ, 1, 1}},
+                     {"write", {NULL, PT_SANDBOX_WRITE, 0, 0}},
+                     {"write_optional", {NULL, PT_SANDBOX_WRITE, 1, 0}}};
+  int i, first = lua_gettop(L) + 1;
   pt_sandbox_path *paths, *next;
-  size_t i, n[4];
+  size_t n[NLISTS];
   *total = 0;
-  for (i = 0; i < 4; i++)
-    *total += n[i] = push_list(L, description, lists[i].name);
+  for (i = 0; i < NLISTS; i++)
+    *total += n[i] = push_list(L, i > 0 ? lists : description, kinds[i].name);
   paths = next = lua_newuserdatauv(L, (*total + 1) * sizeof *paths, 0);
-  for (i = 0; i < 4; i++) {
-    add_paths(L, description + 1 + (int)i, next, lists[i].name, lists[i].kind);
+  for (i = 0; i < NLISTS; i++) {
+    add_paths(L, first + i, next, kinds[i].name, kinds[i].kind);
     next += n[i];
   }
   return paths;
 }
 
 static void read_files(lua_State *L, int description, pt_sandbox *s) {
-  lua_pushvalue(L, description);
-  s->paths = read_paths(L, &s->npaths);
+  s->paths = read_paths(L, description, description, &s->npaths);
   s->has_needs = push_member(L, description, "needs") != LUA_TNIL;
   if (s->has_needs && lua_type(L, -1) != LUA_TTABLE)
     pt_refuse_type(L, -1, "needs", "table");
   if (s->has_needs)
-    s->needs = read_paths(L, &s->nneeds);
+    s->needs = read_paths(L, description, lua_gettop(L), &s->nneeds);
 }
 
 /* A list limits its kind of access, also if it is empty. */
@@ -166,11 +175,14 @@ static void read_spaces(lua_State *L, int description, pt_sandbox *s) {
   lua_pop(L, 1);
 }
 
-const pt_sandbox *pt_sandbox_read(lua_State *L) {
+pt_sandbox *pt_sandbox_read(lua_State *L) {
   static const char *const known[] = {
-      "files",         "scoped",     "filter",         "partial", "read",
-      "read_optional", "write",      "connect",        "listen",  "groups",
-      "sockets",       "namespaces", "write_optional", "needs",   NULL};
+      "files",          "scoped",     "filter",
+      "partial",        "read",       "read_optional",
+      "write",          "connect",    "listen",
+      "groups",         "sockets",    "namespaces",
+      "write_optional", "needs",      "code",
+      "kept",           "read_fixed", NULL};
   int description, type = pt_push_option(L, "sandbox");
   pt_sandbox *s;
   if (type == LUA_TNIL) {
@@ -181,7 +193,7 @@ const pt_sandbox *pt_sandbox_read(lua_State *L) {
     pt_refuse_type(L, -1, "sandbox", "table");
   description = lua_gettop(L);
   pt_check_names(L, description, known, "the sandbox");
-  luaL_checkstack(L, 32, NULL);
+  luaL_checkstack(L, 40, NULL);
   s = lua_newuserdatauv(L, sizeof *s, 0);
   memset(s, 0, sizeof *s);
   s->has_files = read_flag(L, description, "files");
@@ -194,6 +206,119 @@ const pt_sandbox *pt_sandbox_read(lua_State *L) {
   read_sockets(L, description, s);
   read_spaces(L, description, s);
   return s;
+}
+
+/* }====== */
+
+/* {====== Rules of Landlock ======
+** They belong to a userdata. One start after another of the same program uses
+** them, which saves the time to make them. */
+
+typedef struct rules {
+  pt_sandbox_rules made; /* the first member, which the sandbox points to */
+  int is_complete;
+  int is_busy; /* a start uses them, in which a finalizer may start a child */
+  int is_kept; /* they are in the table `kept` */
+  pt_sandbox_file files[];
+} rules;
+
+static void close_rules(rules *r) {
+  pt_sandbox_close_rules(&r->made);
+  r->is_complete = 0;
+}
+
+static int rules_gc(lua_State *L) {
+  close_rules(lua_touserdata(L, 1));
+  return 0;
+}
+
+static rules *push_rules(lua_State *L, const pt_sandbox *s) {
+  size_t size = (s->npaths + s->nneeds) * sizeof(pt_sandbox_file);
+  rules *r = lua_newuserdatauv(L, sizeof *r + size, 0);
+  memset(r, 0, sizeof *r + size);
+  r->made.granted = r->made.needed = -1;
+  r->made.files = r->files;
+  luaL_setmetatable(L, RULES);
+  return r;
+}
+
+/* Pushes what is in the table `kept`. Returns NULL if it is not to be used. */
+static rules *push_kept(lua_State *L, int kept) {
+  rules *r;
+  lua_rawgeti(L, kept, 1);
+  r = luaL_testudata(L, -1, RULES);
+  return r != NULL && !r->is_busy ? r : NULL;
+}
+
+/* Puts the rules on top into the table, unless a start uses those in it. */
+static void keep_rules(lua_State *L, int kept, rules *r) {
+  rules *old = push_kept(L, kept);
+  int is_free = old != NULL || lua_isnil(L, -1);
+  lua_pop(L, 1);
+  if (old != NULL)
+    close_rules(old);
+  if (is_free) {
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, kept, 1);
+    r->is_kept = 1;
+  }
+}
+
+/* Relative paths are relative to the directory of the child. */
+static int open_child_directory(const char *cwd) {
+  if (cwd == NULL)
+    return AT_FDCWD;
+  return pt_fd_make_private(open(cwd, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+static int still_fit(const pt_sandbox *s, const char *cwd, const rules *r) {
+  int result, dir = open_child_directory(cwd);
+  result = r->is_complete && pt_sandbox_rules_fit(s, dir, &r->made);
+  if (cwd != NULL)
+    pt_fd_close(&dir);
+  return result;
+}
+
+static int make_rules(lua_State *L, const pt_sandbox *s, const char *cwd,
+                      rules *r) {
+  const char *name = cwd, *step = "cannot enter \"%s\"";
+  int err, dir = open_child_directory(cwd);
+  if (dir != -1)
+    step = pt_sandbox_make_rules(s, dir, &r->made, &name);
+  err = errno;
+  if (cwd != NULL)
+    pt_fd_close(&dir);
+  r->is_complete = step == NULL;
+  if (r->is_complete)
+    return 0;
+  pt_sandbox_release_rules(s, 0);
+  return pt_fail_errno(L, err, "spawn", step, name);
+}
+
+int pt_sandbox_take_rules(lua_State *L, pt_sandbox *s, const char *cwd) {
+  int kept = 0, description;
+  rules *r = NULL;
+  pt_push_option(L, "sandbox");
+  description = lua_gettop(L);
+  if (push_member(L, description, "kept") == LUA_TTABLE) {
+    kept = lua_gettop(L);
+    r = push_kept(L, kept);
+  }
+  if (r == NULL || !still_fit(s, cwd, r)) {
+    r = push_rules(L, s);
+    if (kept != 0)
+      keep_rules(L, kept, r);
+  }
+  s->rules = &r->made;
+  r->is_busy = 1;
+  return r->is_complete ? 0 : make_rules(L, s, cwd, r);
+}
+
+void pt_sandbox_release_rules(const pt_sandbox *s, int has_started) {
+  rules *r = (rules *)(void *)s->rules;
+  r->is_busy = 0;
+  if (!r->is_kept || !has_started)
+    close_rules(r);
 }
 
 /* }====== */
@@ -219,4 +344,10 @@ static int core_realpath(lua_State *L) {
 static const luaL_Reg functions[] = {
     {"sandbox", core_sandbox}, {"realpath", core_realpath}, {NULL, NULL}};
 
-void pt_open_sandbox(lua_State *L) { luaL_setfuncs(L, functions, 0); }
+void pt_open_sandbox(lua_State *L) {
+  luaL_newmetatable(L, RULES);
+  lua_pushcfunction(L, rules_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_pop(L, 1);
+  luaL_setfuncs(L, functions, 0);
+}

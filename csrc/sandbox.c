@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "filter.h"
+#include "io.h"
 
 /* {====== Numbers of the kernel's interface, as its headers may be older ======
  */
@@ -63,6 +64,26 @@ enum {
 #define CONNECT 2 /* 4 */
 #define SCOPES 3  /* abstract sockets and signals; 6 */
 
+/* The answer of statx. */
+typedef struct file_status {
+  uint32_t mask;
+  uint32_t unused[6];
+  uint16_t mode;
+  uint16_t padding;
+  uint64_t inode;
+  uint64_t unused_too[12];
+  uint32_t device[2]; /* major, minor */
+  uint64_t mount;
+  uint64_t spare[13];
+} file_status;
+
+#define STATUS_INODE 0x100U
+#define STATUS_MOUNT 0x4000U /* not used for any later mount; since Linux 6.8 */
+
+#if !defined(AT_EMPTY_PATH)
+#define AT_EMPTY_PATH 0x1000
+#endif
+
 /* What each thing needs. Before version 3, any file could be truncated. */
 #define FILES_SINCE 3
 #define PORTS_SINCE 4
@@ -89,14 +110,27 @@ static uint64_t all_rights(int version) {
   return rights;
 }
 
+/* Returns the mode of the file, or 0 if its status cannot be read. */
+static unsigned identify(int dir, const char *path, int flags,
+                         pt_sandbox_file *file) {
+  file_status st;
+  *file = (pt_sandbox_file){0, 0, 0};
+  if (syscall(SYS_statx, dir, path, flags, STATUS_INODE | STATUS_MOUNT, &st))
+    return 0;
+  if (st.mask & STATUS_MOUNT)
+    *file = (pt_sandbox_file){
+        st.mount, (uint64_t)st.device[0] << 32 | st.device[1], st.inode};
+  return st.mode;
+}
+
 /* A file must not be given the rights of directories. Nobody makes device
 ** files, or controls devices. */
-static uint64_t rights_for(const pt_sandbox_path *path, int fd, uint64_t all) {
+static uint64_t rights_for(const pt_sandbox_path *path, unsigned mode,
+                           uint64_t all) {
   uint64_t rights = EXECUTE | READ_FILE | READ_DIR;
-  struct stat st;
   if (path->access == PT_SANDBOX_WRITE)
     rights = all & ~(uint64_t)(MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV);
-  if (fstat(fd, &st) == -1 || !S_ISDIR(st.st_mode))
+  if (!S_ISDIR(mode))
     rights &= EXECUTE | READ_FILE | WRITE_FILE | TRUNCATE;
   return rights;
 }
@@ -105,18 +139,18 @@ static int is_absent(int err) {
   return err == ENOENT || err == ENOTDIR || err == EACCES || err == ELOOP;
 }
 
-static int add_path(int rules, const pt_sandbox_path *path, uint64_t all) {
+static int add_path(int rules, int dir, const pt_sandbox_path *path,
+                    uint64_t all, pt_sandbox_file *file) {
   path_rule rule;
   long result;
-  int err, fd = open(path->path, O_PATH | O_CLOEXEC);
+  int fd = openat(dir, path->path, O_PATH | O_CLOEXEC);
+  *file = (pt_sandbox_file){0, 0, 0};
   if (fd == -1)
     return path->is_optional && is_absent(errno) ? 0 : -1;
-  rule.rights = rights_for(path, fd, all);
+  rule.rights = rights_for(path, identify(fd, "", AT_EMPTY_PATH, file), all);
   rule.fd = fd;
   result = syscall(NR_ADD_RULE, rules, RULE_PATH, &rule, 0U);
-  err = errno;
-  close(fd);
-  errno = err;
+  pt_fd_close(&fd);
   return (int)result;
 }
 
@@ -135,10 +169,11 @@ typedef struct layer {
   size_t nports;
 } layer;
 
-static const char *add_rules(const layer *l, int rules, const char **name) {
+static const char *add_rules(const layer *l, int dir, int rules,
+                             pt_sandbox_file *files, const char **name) {
   size_t i;
   for (i = 0; i < l->npaths; i++)
-    if (add_path(rules, &l->paths[i], l->set.files) == -1) {
+    if (add_path(rules, dir, &l->paths[i], l->set.files, &files[i]) == -1) {
       *name = l->paths[i].path;
       return "sandbox: Landlock: cannot allow \"%s\"";
     }
@@ -159,21 +194,26 @@ static int is_enough(const pt_sandbox *s, int version) {
          (!s->is_scoped || version >= SCOPES_SINCE);
 }
 
-static const char *apply_layer(const layer *l, const char **name) {
-  int rules = (int)syscall(NR_CREATE_RULESET, &l->set, sizeof l->set, 0U);
-  const char *step;
-  if (rules == -1)
-    return "sandbox: Landlock: cannot make rules";
-  step = add_rules(l, rules, name);
-  if (step == NULL && syscall(NR_RESTRICT_SELF, rules, 0U) == -1)
-    step = "sandbox: Landlock: cannot apply the rules";
-  if (step == NULL)
-    close(rules); /* after a failure the process ends */
-  return step;
+static int has_first_layer(const pt_sandbox *s) {
+  return s->has_files || limited_ports(s) != 0 || s->is_scoped;
 }
 
-static const char *apply_layers(const pt_sandbox *s, int version,
-                                const char **name) {
+static int has_second_layer(const pt_sandbox *s) {
+  return s->has_files && s->has_needs;
+}
+
+static const char *make_layer(const layer *l, int dir, int *rules,
+                              pt_sandbox_file *files, const char **name) {
+  *rules = pt_fd_make_private(
+      (int)syscall(NR_CREATE_RULESET, &l->set, sizeof l->set, 0U));
+  if (*rules == -1)
+    return "sandbox: Landlock: cannot make rules";
+  return add_rules(l, dir, *rules, files, name);
+}
+
+const char *pt_sandbox_make_rules(const pt_sandbox *s, int dir,
+                                  pt_sandbox_rules *r, const char **name) {
+  int version = pt_sandbox_landlock();
   uint64_t files = s->has_files ? all_rights(version) : 0;
   layer granted = {{files, limited_ports(s), s->is_scoped ? SCOPES : 0},
                    s->paths,
@@ -181,21 +221,56 @@ static const char *apply_layers(const pt_sandbox *s, int version,
                    s->ports,
                    s->nports};
   layer needed = {{files, 0, 0}, s->needs, s->nneeds, NULL, 0};
-  const char *step = apply_layer(&granted, name);
-  if (step == NULL && s->has_files && s->has_needs)
-    step = apply_layer(&needed, name);
+  const char *step = NULL;
+  r->granted = r->needed = -1;
+  r->nfiles = s->npaths + s->nneeds;
+  errno = ENOTSUP;
+  if (!is_enough(s, version))
+    return "sandbox: Landlock: this kernel's version is too old";
+  if (has_first_layer(s))
+    step = make_layer(&granted, dir, &r->granted, r->files, name);
+  if (step == NULL && has_second_layer(s))
+    step = make_layer(&needed, dir, &r->needed, r->files + s->npaths, name);
   return step;
 }
 
-static const char *enter_landlock(const pt_sandbox *s, const char **name) {
-  int version;
-  if (!s->has_files && limited_ports(s) == 0 && !s->is_scoped)
-    return NULL;
-  version = pt_sandbox_landlock();
-  if (is_enough(s, version))
-    return apply_layers(s, version, name);
-  errno = ENOTSUP;
-  return "sandbox: Landlock: this kernel's version is too old";
+static int lead_to(const pt_sandbox_path *paths, size_t n, int dir,
+                   const pt_sandbox_file *files) {
+  pt_sandbox_file now;
+  size_t i;
+  for (i = 0; i < n; i++) {
+    unsigned mode;
+    if (paths[i].is_fixed)
+      continue;
+    mode = identify(dir, paths[i].path, 0, &now);
+    if (mode != 0 && now.mount == 0)
+      return 0; /* this kernel cannot say */
+    if (memcmp(&now, &files[i], sizeof now) != 0)
+      return 0;
+  }
+  return 1;
+}
+
+int pt_sandbox_rules_fit(const pt_sandbox *s, int dir,
+                         const pt_sandbox_rules *r) {
+  return r->nfiles == s->npaths + s->nneeds &&
+         lead_to(s->paths, s->npaths, dir, r->files) &&
+         lead_to(s->needs, s->nneeds, dir, r->files + s->npaths);
+}
+
+void pt_sandbox_close_rules(pt_sandbox_rules *r) {
+  pt_fd_close(&r->granted);
+  pt_fd_close(&r->needed);
+}
+
+static int apply_layer(int rules) {
+  return (int)syscall(NR_RESTRICT_SELF, rules, 0U);
+}
+
+static int apply_rules(const pt_sandbox *s) {
+  if (has_first_layer(s) && apply_layer(s->rules->granted) == -1)
+    return -1;
+  return has_second_layer(s) ? apply_layer(s->rules->needed) : 0;
 }
 
 /* }====== */
@@ -235,12 +310,11 @@ static int drop_capabilities(void) {
 }
 
 const char *pt_sandbox_confine(const pt_sandbox *s, const char **name) {
-  const char *step;
+  (void)name;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
     return "sandbox: cannot set no_new_privs";
-  step = enter_landlock(s, name);
-  if (step != NULL)
-    return step;
+  if (apply_rules(s) == -1)
+    return "sandbox: Landlock: cannot apply the rules";
   if (drop_capabilities() == -1)
     return "sandbox: cannot drop capabilities";
   return enter_filter(s);
@@ -309,15 +383,37 @@ const char *pt_sandbox_join(const pt_sandbox *s, const char **name) {
 
 #else
 
+#define NONE "sandbox: this system has none that pintle can use"
+
 int pt_sandbox_landlock(void) { return 0; }
 
 int pt_sandbox_has_filter(void) { return 0; }
+
+const char *pt_sandbox_make_rules(const pt_sandbox *s, int dir,
+                                  pt_sandbox_rules *r, const char **name) {
+  (void)s;
+  (void)dir;
+  (void)name;
+  r->granted = r->needed = -1;
+  errno = ENOTSUP;
+  return NONE;
+}
+
+int pt_sandbox_rules_fit(const pt_sandbox *s, int dir,
+                         const pt_sandbox_rules *r) {
+  (void)s;
+  (void)dir;
+  (void)r;
+  return 0;
+}
+
+void pt_sandbox_close_rules(pt_sandbox_rules *r) { (void)r; }
 
 const char *pt_sandbox_join(const pt_sandbox *s, const char **name) {
   (void)s;
   (void)name;
   errno = ENOTSUP;
-  return "sandbox: this system has none that pintle can use";
+  return NONE;
 }
 
 const char *pt_sandbox_confine(const pt_sandbox *s, const char **name) {

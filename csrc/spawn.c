@@ -234,9 +234,9 @@ become(const pt_spawn_plan *plan, const int sources[3], int report,
   arrange_stdio(sources, report);
   if (plan->cwd != NULL && chdir(plan->cwd) == -1)
     give_up(report, "cannot enter \"%s\"", plan->cwd);
+  take_sandbox_step(plan, pt_sandbox_confine, report);
   move_descriptors(plan, report);
   close_from(plan->program == -1 ? REPORT + 1 : PROGRAM + 1);
-  take_sandbox_step(plan, pt_sandbox_confine, REPORT);
   set_limits(plan);
   unblock_signals();
   if (plan->program != -1)

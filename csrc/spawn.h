@@ -48,7 +48,7 @@ typedef struct pt_spawn_plan {
   int death_signal; /* sent to the child when our thread ends; 0 for none */
   pt_spawn_limit limits[PT_SPAWN_LIMITS];
   int nlimits;
-  const pt_sandbox *sandbox; /* NULL for none */
+  pt_sandbox *sandbox; /* NULL for none */
 } pt_spawn_plan;
 
 /* "stdin", "stdout" and "stderr". */

@@ -318,6 +318,34 @@ describe("a sandbox", function()
       assert_gone(pid)
     end)
 
+    it("no program changes its death signal to one that does not kill it", function()
+      assert_refused(REFUSED, "strict", "death-signal", "0")
+      assert_refused(REFUSED, "strict", "death-signal", "28")
+      assert.equal("done", try("strict", "death-signal", "9"))
+    end)
+
+    it("a program that does not want to end with its host is killed when its host is", function()
+      local program = [[
+        local child = require("pintle.process").start {
+          command = { %q, "outlive" }, sandbox = %s, stdin = "null", stderr = "null" }
+        require("pintle.core").poll(%d, child.process.stdout, "r")
+        print(child.pid, child.process.stdout:read())
+        child:wait()]]
+      local function outlive(sandbox)
+        local host = start(children.lua(program:format(escape, sandbox, children.patience)))
+        local pid, said = line_of(host):match "^(%d+)%s+(%l+)"
+        assert.equal("done", said)
+        host.process:kill "KILL"
+        assert(host:wait(children.patience))
+        host:close()
+        return math.tointeger(tonumber(pid))
+      end
+      local pid = outlive "nil"
+      assert.is_true(is_alive(pid))
+      os.execute("kill -9 " .. pid)
+      assert_gone(outlive '"strict"')
+    end)
+
     it("children of other libraries are left alone", function()
       local pipe = assert(io.popen("echo started; sleep 0.3; echo ended; exit 7"))
       assert.equal("started", pipe:read())
@@ -395,6 +423,90 @@ describe("a sandbox", function()
       assert.is_nil(child)
       assert.equal("spawn", err.kind)
       assert.matches('^cannot run "[^"]+program" in its sandbox: ', err.message)
+    end)
+  end)
+
+  -- The rules for files are made once for several starts.
+  describe("that is used again", function()
+    local sandboxes = require "pintle.process.sandbox"
+    local out
+
+    before_each(function() out = assert(core.realpath(work.path)) .. "/out" end)
+
+    it("allows the file that is at a path now, not the one that was there", function()
+      local sandbox = sandboxes.check { read = { out .. "/one", out .. "/directory" } }
+      local function replace(text)
+        os.execute(("rm -rf %s/old && mkdir -p %s/directory && mv %s/directory %s/old && mkdir %s/directory"):format(
+          out, out, out, out, out))
+        write(out .. "/directory/file", text .. "\n")
+        os.rename(write(out .. "/new", text .. "\n"), out .. "/one")
+      end
+      for _, text in ipairs { "first", "second", "third" } do
+        replace(text)
+        for _ = 1, 2 do
+          assert.equal(text, try(sandbox, "read", out .. "/one"))
+          assert.equal(text, try(sandbox, "read", out .. "/directory/file"))
+        end
+      end
+      assert.equal(INVISIBLE, try(sandbox, "read", out .. "/old/file"))
+    end)
+
+    it("allows a file that was not there before", function()
+      local sandbox = sandboxes.grant(sandboxes.check { read = { out } }, { read = { out .. "/late" } })
+      assert.equal("No such file or directory", try(sandbox, "read", out .. "/late"))
+      write(out .. "/late", "late\n")
+      assert.equal("late", try(sandbox, "read", out .. "/late"))
+    end)
+
+    it("does not allow a program the files of another one", function()
+      local sandbox = sandboxes.check "strict"
+      for _, name in ipairs { "one", "other" } do
+        assert(lfs.mkdir(out .. "/" .. name))
+        write(("%s/%s/main.sh"):format(out, name), 'read -r line < "$1"; echo "$line"\n')
+        write(("%s/%s/secret"):format(out, name), name .. "\n")
+      end
+      local function ask(name, secret)
+        return run({ "sh", ("%s/%s/main.sh"):format(out, name), ("%s/%s/secret"):format(out, secret) }, sandbox)
+      end
+      for _ = 1, 2 do
+        assert.same({ "one", "", "other", "" },
+          { ask("one", "one"), ask("one", "other"), ask("other", "other"), ask("other", "one") })
+      end
+    end)
+
+    it("takes relative paths from the directory of each child", function()
+      local sandbox = sandboxes.check { read = { "file" } }
+      for _, name in ipairs { "one", "other", "one" } do
+        local directory = ("%s/%s"):format(out, name)
+        lfs.mkdir(directory)
+        write(directory .. "/file", name .. "\n")
+        for _ = 1, 2 do assert.equal(name, run({ escape, "read", "file" }, sandbox, { cwd = directory })) end
+      end
+      local child, err = process.start { command = { escape, "read", "file" }, sandbox = sandbox, cwd = out .. "/none" }
+      assert.is_nil(child)
+      assert.equal(('cannot enter "%s/none": No such file or directory'):format(out), err.message)
+    end)
+
+    it("holds one descriptor, also if a start fails", function()
+      local sandbox = sandboxes.check { read = { out .. "/late" } }
+      local function count()
+        local n = 0
+        for _ in lfs.dir "/proc/self/fd" do n = n + 1 end
+        return n
+      end
+      collectgarbage()
+      collectgarbage "stop"
+      local before = count()
+      for _ = 1, 3 do assert.is_nil((process.start { command = { "true" }, sandbox = sandbox })) end
+      assert.equal(before, count())
+      write(out .. "/late", "late\n")
+      for _ = 1, 3 do
+        start({ "true" }, sandbox):close()
+        assert.is_nil((process.start { command = { out .. "/late" }, sandbox = sandbox }))
+        assert.equal("late", try(sandbox, "read", out .. "/late"))
+      end
+      assert.equal(before + 1, count())
+      collectgarbage "restart"
     end)
   end)
 
@@ -553,6 +665,9 @@ describe("a sandbox", function()
       end]]):format(home .. "/secret", escape)
     if not run({ "setpriv", "--reuid=65534", "unshare", "-U", "echo", "yes" }):find "yes" then
       return pending "this system forbids namespaces"
+    end
+    if run { "setpriv", "--reuid=65534", "lua5.4", "-e", 'require "pintle.process" print "yes"' } ~= "yes" then
+      return pending "no other user can read this checkout"
     end
     local command = { "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "lua5.4", "-e", program }
     local said = children.run { command = command }

@@ -915,12 +915,13 @@ local _, has_filter = core.sandbox()
 
 -- Where the system cannot enforce it, the start fails, and allocates the same.
 function scenarios.spawn_sandbox()
+  local kept = {}
   local p, message, kind = again(core.spawn, {
     command = { "/bin/cat" }, sha256 = core.sha256 "/bin/cat", stdout = "null", sandbox = {
       files = true, scoped = true, filter = has_filter, partial = true, read = { "/" },
       read_optional = { "/nowhere", "/usr" }, write = { "/tmp" }, write_optional = { "/dev/null" },
       needs = { read_optional = { "/" } }, connect = { 443 }, listen = { 80, 81 }, sockets = { "tcp", "udp" },
-      groups = {},
+      groups = {}, code = { "/bin/cat" }, read_fixed = { "/proc/stat" }, kept = kept,
     },
   })
   if not p then return is("spawn", kind, message) end

@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
@@ -299,6 +300,19 @@ static void run_away(void) {
   }
 }
 
+/* Asks for this signal at the death of its parent; 0 is none. */
+static void change_death_signal(void) {
+  report(prctl(PR_SET_PDEATHSIG, atoi(args[0])));
+}
+
+/* Asks for none, and then stays as long as it can. */
+static void outlive(void) {
+  prctl(PR_SET_PDEATHSIG, 0);
+  report(0);
+  for (;;)
+    pause();
+}
+
 /* Prints how many processes it could start, at most so many. */
 static void fork_on(void) {
   int n = 0, most = atoi(args[0]);
@@ -423,6 +437,8 @@ static const attempt attempts[] = {
     {"session", leave_session},
     {"group", leave_group},
     {"chain", run_away},
+    {"death-signal", change_death_signal},
+    {"outlive", outlive},
     {"fork", fork_on},
     {"fill", fill_memory},
     {"namespace", make_namespace},

@@ -49,6 +49,7 @@
 ---@class pintle.spawn_options
 ---@field command string[] the program and its arguments, without a shell. A name without a slash is looked up in the
 ---host's PATH; one with a slash is relative to `cwd`
+---@field program? string the file that is executed, which is then not looked up
 ---@field env? table<string, string|false> variables on top of the inherited ones; false removes one
 ---@field inherit? boolean|string[] the host's variables to pass: all (true), none, or these; default: true
 ---@field cwd? string
@@ -70,12 +71,16 @@
 ---@field files? boolean Landlock restricts files to the lists of paths
 ---@field read? string[] files and directories to read and execute
 ---@field read_optional? string[] the same, if they exist
+---@field read_fixed? string[] the same; no other file takes the place of one of these while the host runs
 ---@field write? string[]
 ---@field write_optional? string[]
----@field needs? { read_optional: string[]?, write_optional: string[]? } a second layer: a path must be in both
----@field ports? boolean Landlock restricts TCP to `connect` and `listen`
----@field connect? integer[]
----@field listen? integer[]
+---@field code? string[] the files of the program, to read and execute if they exist; in both layers
+---@field needs? pintle.sandbox_description with lists of paths only: a second layer. A path must be in both
+---@field connect? integer[] the ports to which Landlock restricts TCP connections
+---@field listen? integer[] the ports that it may bind
+---@field kept? table where the rules of Landlock stay for the next start whose description is the same, but for `code`,
+---`groups` and `namespaces`. They are used if all paths lead to the same files as before (Linux 6.8), and hold one
+---descriptor, or two with `needs`
 ---@field scoped? boolean Landlock confines signals and abstract sockets to the child's own processes
 ---@field partial? boolean rights over files that this kernel's Landlock lacks are left out
 ---@field filter? boolean seccomp refuses calls that reach out of the sandbox

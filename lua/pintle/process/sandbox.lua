@@ -86,11 +86,14 @@ local CHECKS = {
   best_effort = check_boolean,
 }
 
+-- The results of `check` and `grant`.
+local all_checked = setmetatable({}, { __mode = "k" })
+
 ---Checks the option, and fills in its defaults. `false` means no sandbox.
 ---@param given "strict"|"read-only"|pintle.sandbox|false
 ---@return table|false|nil checked, string? message
 function sandbox.check(given)
-  if given == false then return false end
+  if given == false or all_checked[given] then return given end
   if type(given) == "string" then given = { preset = given } end
   if type(given) ~= "table" then return nil, "a preset or a table expected, got " .. type(given) end
   local checked = { preset = "strict", read = {}, write = {}, net = false, env = {}, signals = false }
@@ -100,6 +103,7 @@ function sandbox.check(given)
     checked[name], message = CHECKS[name](value)
     if message then return nil, ("%s: %s"):format(name, message) end
   end
+  all_checked[checked] = true
   return checked
 end
 
@@ -152,6 +156,7 @@ local function intersect_sandboxes(granted, asked)
   both.signals = granted.signals and asked.signals
   both.processes = lesser_limit(granted.processes, asked.processes)
   both.memory = lesser_limit(granted.memory, asked.memory)
+  all_checked[both] = true
   return both
 end
 
@@ -171,13 +176,18 @@ end
 
 -- {====== What programs need to start ======
 
--- The system's programs and libraries, and the settings that they read. Nothing in them belongs to a user.
+-- The system's programs and libraries, and what the kernel says of the machine. Nothing in them belongs to a user, and
+-- no other file takes the place of one of these.
 local SYSTEM = {
   "/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/nix/store", "/gnu/store",
-  "/etc/alternatives", "/etc/crypto-policies", "/etc/group", "/etc/ld.so.cache", "/etc/ld.so.preload",
-  "/etc/localtime", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/passwd", "/etc/ssl/openssl.cnf", "/etc/timezone",
   "/dev/random", "/dev/urandom", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
   "/proc/sys/vm/overcommit_memory", "/sys/devices/system/cpu",
+}
+
+-- The settings that programs read.
+local SETTINGS = {
+  "/etc/crypto-policies", "/etc/group", "/etc/ld.so.cache", "/etc/ld.so.preload",
+  "/etc/localtime", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/passwd", "/etc/ssl/openssl.cnf", "/etc/timezone",
 }
 
 -- What programs with a network read besides.
@@ -200,8 +210,7 @@ local MODULE_PATHS = {
   "LUA_PATH", "LUA_PATH_5_4", "LUA_CPATH", "LUA_CPATH_5_4", "NODE_PATH", "PYTHONHOME", "PYTHONPATH",
 }
 
--- Each rule costs time at every start: so only the files that exist, without those in a directory of the list. The
--- system's files do not change while a program runs.
+-- Each rule costs time: so only the files that exist, without those in a directory of the list.
 local existing = {}
 
 local function find_existing(list)
@@ -219,8 +228,10 @@ local function absolute_path(path, directory) return path:sub(1, 1) == "/" and p
 
 local function parent_directory(path) return path:match "^(.+)/[^/]*$" or "/" end
 
+local SYSTEM_DIRECTORIES = { "/usr/", "/bin/", "/sbin/", "/lib/", "/nix/store/", "/gnu/store/" }
+
 local function is_system_path(path)
-  for _, prefix in ipairs { "/usr/", "/bin/", "/sbin/", "/lib/", "/nix/store/", "/gnu/store/" } do
+  for _, prefix in ipairs(SYSTEM_DIRECTORIES) do
     if path:sub(1, #prefix) == prefix then return true end
   end
   return false
@@ -301,29 +312,43 @@ function code_methods:add_words(command)
   end
 end
 
-function code_methods:add_module_paths(env)
-  for _, name in ipairs(MODULE_PATHS) do
-    local value = env[name]
-    if value == nil then value = os.getenv(name) end
-    for template in (value or ""):gmatch "[^;:]+" do
-      local directory = template:match "^(/[^?]*)/" or template
-      if template:sub(1, 1) == "/" then self:add_directory(template:find "?" and directory or template) end
-    end
+-- The directories in the variables, which are seldom other ones than at the last start.
+local last_templates, last_directories
+
+local function find_directories(templates)
+  if templates == last_templates then return last_directories end
+  local directories = {}
+  for template in templates:gmatch "[^;:]+" do
+    local directory = template:match "^(/[^?]*)/" or template
+    if template:sub(1, 1) == "/" then directories[#directories + 1] = template:find "?" and directory or template end
   end
+  last_templates, last_directories = templates, directories
+  return directories
 end
 
--- The files that make up the program of a command.
+function code_methods:add_module_paths(env)
+  local values = {}
+  for i, name in ipairs(MODULE_PATHS) do
+    local value = env[name]
+    if value == nil then value = os.getenv(name) end
+    values[i] = value or ""
+  end
+  for _, directory in ipairs(find_directories(table.concat(values, ";"))) do self:add_directory(directory) end
+end
+
+-- Returns the files that make up the program of a command, and the program if it was searched for.
 local function find_code(spawning, directory)
   local home = os.getenv "HOME"
   local code = setmetatable({
     paths = {}, has = {}, directory = directory, home = home and core.realpath(home) or home,
   }, code_metatable)
   local name = spawning.command[1]
-  local program = name:find "/" and absolute_path(name, directory) or core.which(name)
+  local is_path = name:find("/", 1, true)
+  local program = is_path and absolute_path(name, directory) or core.which(name)
   if program then code:add_command(program, 2) end
   code:add_words(spawning.command)
   code:add_module_paths(spawning.env or {})
-  return code.paths
+  return code.paths, not is_path and program or nil
 end
 
 -- }======
@@ -332,8 +357,11 @@ end
 
 local TOO_OLD = "%s: Landlock of version %d is needed, this kernel has %s"
 
--- What cannot be enforced here, in words; and which means are there.
-local function find_gaps(checked, landlock, has_filter)
+-- This does not change while a program runs.
+local landlock, has_filter = core.sandbox()
+
+-- What cannot be enforced here, in words.
+local function find_gaps(checked)
   local gaps, version = {}, landlock > 0 and landlock or "none"
   local function need(what, least)
     if landlock < least then gaps[#gaps + 1] = TOO_OLD:format(what, least, version) end
@@ -347,7 +375,7 @@ end
 
 local ONLY_LINUX = "sandbox: this system has none of what it takes: Landlock and seccomp, of Linux on x86-64 or aarch64"
 
-local function sandbox_refusal(checked, gaps, landlock, has_filter)
+local function sandbox_refusal(checked, gaps)
   if checked.best_effort or #gaps == 0 then return nil end
   if landlock == 0 and not has_filter then return errors.new("spawn", ONLY_LINUX) end
   return errors.new("spawn", "sandbox: this system cannot restrict " .. table.concat(gaps, "; "))
@@ -363,23 +391,16 @@ local function join_lists(...)
   return list
 end
 
-local function readable_paths(checked, code)
-  return join_lists(find_existing(SYSTEM), checked.net and find_existing(NETWORK) or {}, code)
-end
-
-local function describe_files(checked, code)
-  return {
-    read = join_lists(PRESETS[checked.preset], checked.read), read_optional = readable_paths(checked, code),
-    write = checked.write, write_optional = WRITABLE,
-  }
+local function find_settings(checked)
+  return join_lists(find_existing(SETTINGS), checked.net and find_existing(NETWORK) or {})
 end
 
 -- Paths that a plugin asks for and that do not exist, or that the host cannot reach, change nothing.
-local function describe_needs(checked, code)
+local function describe_needs(checked)
   local needs = checked.needs
   return {
-    read_optional = join_lists(PRESETS[needs.preset], needs.read, readable_paths(checked, code)),
-    write_optional = join_lists(needs.write, WRITABLE),
+    read_optional = join_lists(PRESETS[needs.preset], needs.read, find_settings(checked)),
+    read_fixed = find_existing(SYSTEM), write_optional = join_lists(needs.write, WRITABLE),
   }
 end
 
@@ -398,21 +419,43 @@ local function describe_net(description, net, can_limit_ports)
   if can_limit_ports then description.connect, description.listen = ports.tcp, ports.listen end
 end
 
-local function describe_sandbox(checked, code, landlock, has_filter)
-  local description = describe_files(checked, code)
-  if checked.needs then description.needs = describe_needs(checked, code) end
+local function describe_sandbox(checked)
+  local description = {
+    read = join_lists(PRESETS[checked.preset], checked.read), read_optional = find_settings(checked),
+    read_fixed = find_existing(SYSTEM), write = checked.write, write_optional = WRITABLE,
+    needs = checked.needs and describe_needs(checked), files = landlock > 0, partial = checked.best_effort,
+    scoped = not checked.signals and landlock >= 6, filter = has_filter,
+    namespaces = checked.namespaces and "network" or nil, kept = {},
+  }
   describe_net(description, checked.net, landlock >= 4)
-  description.files, description.partial = landlock > 0, checked.best_effort
-  description.scoped = not checked.signals and landlock >= 6
-  description.filter = has_filter
-  description.namespaces = checked.namespaces and "network" or nil
   return description
+end
+
+-- What is the same for every child with this sandbox, such as those of one host. `kept` is where the core keeps the
+-- rules of Landlock for the next start: they take one descriptor or two.
+local constants = setmetatable({}, { __mode = "k" })
+
+local function find_constants(checked)
+  local found = constants[checked]
+  if not found then
+    found = {
+      gaps = find_gaps(checked), description = describe_sandbox(checked), inherit = join_lists(VARIABLES, checked.env),
+    }
+    constants[checked] = found
+  end
+  return found
+end
+
+local function copy_table(values)
+  local copied = {}
+  for name, value in pairs(values) do copied[name] = value end
+  return copied
 end
 
 -- Root is exempt from the system's limit on processes, so it needs a control group. Other users have one if systemd
 -- has given it to them; in a user namespace, the limit counts the processes of the sandbox alone.
-local function limit_processes(checked, spawning, description, gaps, is_root)
-  local n = checked.processes
+local function limit_processes(checked, spawning, description, gaps)
+  local n, _, _, is_root = checked.processes, core.sandbox()
   local group, message = groups.create(is_root and n or nil, checked.memory)
   if group then description.groups = group.files end
   if not n then return group end
@@ -424,13 +467,7 @@ local function limit_processes(checked, spawning, description, gaps, is_root)
   return group
 end
 
-local function inherited_variables(spawning, checked)
-  if spawning.inherit ~= nil then return spawning.inherit end
-  return join_lists(VARIABLES, checked.env)
-end
-
 local function resolve_sandbox(given)
-  if type(given) == "table" and given.needs then return given end
   local checked, message = sandbox.check(given)
   if message then error("sandbox: " .. message, 0) end
   return checked
@@ -445,18 +482,18 @@ end
 
 -- Adds what the sandbox decides to the options of core.spawn. Returns the control group, if there is one.
 local function prepare_sandbox(spawning, checked, gaps)
-  local landlock, has_filter, is_root = core.sandbox()
-  for _, gap in ipairs(find_gaps(checked, landlock, has_filter)) do gaps[#gaps + 1] = gap end
-  local err = sandbox_refusal(checked, gaps, landlock, has_filter)
+  local same = find_constants(checked)
+  table.move(same.gaps, 1, #same.gaps, 1, gaps)
+  local err = sandbox_refusal(checked, gaps)
   if err then return nil, err end
-  local directory = core.realpath(spawning.cwd or ".") or "/"
-  local limits = {}
-  for name, value in pairs(spawning.limits or {}) do limits[name] = value end
+  local limits, description = copy_table(spawning.limits or {}), copy_table(same.description)
   limits.data, limits.core = checked.memory, limits.core or 0
-  spawning.limits, spawning.inherit = limits, inherited_variables(spawning, checked)
-  spawning.sandbox = describe_sandbox(checked, find_code(spawning, directory), landlock, has_filter)
-  local group = limit_processes(checked, spawning, spawning.sandbox, gaps, is_root)
-  err = sandbox_refusal(checked, gaps, landlock, has_filter)
+  spawning.limits, spawning.sandbox = limits, description
+  if spawning.inherit == nil then spawning.inherit = same.inherit end
+  description.code, spawning.program = find_code(spawning, core.realpath(spawning.cwd or ".") or "/")
+  local group
+  if checked.processes or checked.memory then group = limit_processes(checked, spawning, description, gaps) end
+  err = sandbox_refusal(checked, gaps)
   if err and group then group:close() end
   return group, err
 end
