@@ -161,12 +161,13 @@ int pt_fail_errno(lua_State *L, int err, const char *kind, const char *format,
 
 typedef struct part {
   void (*open)(lua_State *L);
-  const char *names[8]; /* ends with NULL */
+  const char *names[9]; /* ends with NULL */
 } part;
 
 static const part parts[] = {
     {pt_open_fd,
-     {"claim_stdio", "columns", "isatty", "now", "pipe", "poll", "socketpair"}},
+     {"claim_stdin", "claim_stdio", "columns", "isatty", "now", "pipe", "poll",
+      "socketpair"}},
     {pt_open_frames, {"frames"}},
     {pt_open_json, {"json"}},
     {pt_open_loop, {"loop"}},

@@ -100,27 +100,31 @@ static void nonblock_if_pipe(int fd) {
     pt_fd_set_nonblocking(fd);
 }
 
-/* dup2 of `null` cannot fail, because `null`, 0 and 1 are open. */
-static void replace_stdio(int null) {
+/* Without `output`, stdout stays. dup2 of `null` cannot fail, because `null`, 0
+** and 1 are open. */
+static void replace_stdio(int null, int output) {
   dup2(null, 0);
-  if (dup2(2, 1) == -1)
+  if (output && dup2(2, 1) == -1)
     dup2(null, 1);
 }
 
 int pt_fd_claim(int *input, int *output) {
   int in = copy_above_stdio(0);
-  int out = in == -1 ? -1 : copy_above_stdio(1);
-  int null = out == -1 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
+  int out = in == -1 || output == NULL ? -1 : copy_above_stdio(1);
+  int is_copied = in != -1 && (out != -1 || output == NULL);
+  int null = is_copied ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
   if (null == -1) {
     pt_fd_close(&in);
     pt_fd_close(&out);
     return errno;
   }
-  replace_stdio(null);
+  replace_stdio(null, output != NULL);
   pt_fd_close(&null);
   nonblock_if_pipe(in);
-  nonblock_if_pipe(out);
   *input = in;
+  if (output == NULL)
+    return 0;
+  nonblock_if_pipe(out);
   *output = out;
   return 0;
 }

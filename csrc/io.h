@@ -80,8 +80,8 @@ void pt_fd_close(int *fd);
 /* Moves stdin and stdout to private descriptors. They are non-blocking if they
 ** are pipes or sockets; a terminal or a file is shared with other programs and
 ** stays blocking. Descriptor 0 becomes /dev/null. Descriptor 1 becomes stderr,
-** or /dev/null if there is no stderr. Returns 0, or an error number, and then
-** nothing has changed. */
+** or /dev/null if there is no stderr. If `output` is NULL, stdout stays as it
+** is. Returns 0, or an error number, and then nothing has changed. */
 int pt_fd_claim(int *input, int *output);
 
 #endif

@@ -145,20 +145,34 @@ static int core_socketpair(lua_State *L) {
 /* Global because descriptors 0 and 1 belong to all Lua states of a process. */
 static atomic_flag claimed = ATOMIC_FLAG_INIT;
 
+static int fail_claim(lua_State *L, int err) {
+  if (err == 0)
+    return pt_fail(L, "closed", "stdin and stdout are claimed already");
+  atomic_flag_clear(&claimed);
+  return pt_fail_errno(L, err, "closed", "cannot claim stdin and stdout");
+}
+
 /* core.claim_stdio() -> input, output | nil, msg, kind, errno */
 static int core_claim_stdio(lua_State *L) {
   pt_fd *input = pt_fd_push(L);
   pt_fd *output = pt_fd_push(L);
-  int err;
-  if (atomic_flag_test_and_set(&claimed))
-    return pt_fail(L, "closed", "stdin and stdout are claimed already");
-  err = pt_fd_claim(&input->fd, &output->fd);
-  if (err != 0) {
-    atomic_flag_clear(&claimed);
-    return pt_fail_errno(L, err, "closed", "cannot claim stdin and stdout");
-  }
+  int err = 0;
+  if (atomic_flag_test_and_set(&claimed) ||
+      (err = pt_fd_claim(&input->fd, &output->fd)) != 0)
+    return fail_claim(L, err);
   pt_ignore_sigpipe();
   return 2;
+}
+
+/* core.claim_stdin() -> input | nil, msg, kind, errno */
+static int core_claim_stdin(lua_State *L) {
+  pt_fd *input = pt_fd_push(L);
+  int err = 0;
+  if (atomic_flag_test_and_set(&claimed) ||
+      (err = pt_fd_claim(&input->fd, NULL)) != 0)
+    return fail_claim(L, err);
+  pt_ignore_sigpipe();
+  return 1;
 }
 
 /* core.now() -> number */
@@ -276,6 +290,7 @@ static const luaL_Reg functions[] = {
     {"pipe", core_pipe},
     {"poll", core_poll},
     {"socketpair", core_socketpair},
+    {"claim_stdin", core_claim_stdin},
     {"claim_stdio", core_claim_stdio},
     {"now", core_now},
     {"isatty", core_isatty},

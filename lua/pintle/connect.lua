@@ -12,9 +12,11 @@ core.protect()
 local WAYS = { "command", "path", "host", "stdio", "read" } -- options that say what to connect to
 local SPAWN_OPTIONS = { "command", "env", "inherit", "cwd", "stderr", "group", "death_signal", "sandbox", "sha256" }
 
+local THIS_MACHINE = { "sandbox", "sha256" } -- of the options to spawn, those that the far end does not have
+
 local LAST_WORDS = 1 -- seconds between the end of a program's output and its exit
 
-local KNOWN = options.names "path host port stdio stop_timeouts process_limits on_stderr"
+local KNOWN = options.names "path host port stdio stop_timeouts process_limits on_stderr via"
 for _, name in ipairs(SPAWN_OPTIONS) do KNOWN[name] = true end
 for name in pairs(peers.OPTIONS) do KNOWN[name] = true end
 
@@ -24,6 +26,7 @@ for name in pairs(peers.OPTIONS) do KNOWN[name] = true end
 ---@field sandbox? "strict"|"read-only"|pintle.sandbox|false what the program may do; default: everything
 ---@field on_stderr? fun(line: string) called with each line of the program's stderr
 ---@field process_limits? pintle.limits
+---@field via? pintle.via the way to another machine or a container, where the program runs
 ---@field stop_timeouts? pintle.stop_timeouts how the program is stopped
 ---@field path? string a Unix socket
 ---@field host? string a TCP socket, with `port`
@@ -83,10 +86,26 @@ end
 
 local function print_stderr_line(line) io.stderr:write(line, "\n") end
 
+-- The options of a process that runs the program at the far end of a way.
+local function relay_options(settings, spawning)
+  for _, name in ipairs(THIS_MACHINE) do
+    if settings[name] then error(("%s cannot be used with via: it is for programs of this machine"):format(name), 0) end
+  end
+  local ways = require "pintle.via"
+  local way, message = ways.check(settings.via)
+  if not way then error("via: " .. message, 0) end
+  return ways.relay(way, spawning, settings.stop_timeouts)
+end
+
 local function spawn_program(settings, on_exit)
   local spawning = { limits = settings.process_limits, on_exit = on_exit }
   for _, name in ipairs(SPAWN_OPTIONS) do spawning[name] = settings[name] end
   spawning.on_stderr = settings.on_stderr or settings.stderr == nil and print_stderr_line or nil
+  if settings.via then
+    local err
+    spawning, err = relay_options(settings, spawning)
+    if not spawning then return nil, err end
+  end
   return require("pintle.process").start(spawning)
 end
 

@@ -30,7 +30,7 @@ local MAY_REQUIRE = {
   },
   ["connect"] = {
     "pintle.core", "pintle.error", "pintle.loop", "pintle.options", "pintle.peer", "pintle.process",
-    "pintle.task",
+    "pintle.task", "pintle.via",
   },
   ["content"] = { "pintle.bytes", "pintle.core" },
   ["dialect"] = {
@@ -65,6 +65,7 @@ local MAY_REQUIRE = {
     "pintle.task",
   },
   ["version"] = {},
+  ["via"] = { "pintle.core", "pintle.duration", "pintle.error", "pintle.loop" },
 }
 
 -- The units (a .c and its .h), and the set of units that each includes.

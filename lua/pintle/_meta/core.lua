@@ -135,6 +135,7 @@
 ---@field claim_stdio fun(): pintle.fd?, pintle.fd|string, string?, integer? takes stdin and stdout for a protocol:
 ---returns private copies, makes descriptor 0 /dev/null and descriptor 1 stderr, so that no print, library or child can
 ---touch the protocol. A second call in a process fails
+---@field claim_stdin fun(): pintle.fd?, string?, string?, integer? the same for stdin alone; stdout stays as it is
 ---@field isatty fun(descriptor: pintle.descriptor): boolean
 ---@field columns fun(descriptor: pintle.descriptor): integer? width of the terminal; nil if the descriptor is not a
 ---terminal
