@@ -44,6 +44,7 @@
 #define SET_DEATH_SIGNAL 1   /* PR_SET_PDEATHSIG */
 #define FASTOPEN 0x20000000U /* MSG_FASTOPEN connects without connect */
 #define NETLINK_FAMILY 16
+#define INTERNET (PT_FILTER_TCP | PT_FILTER_UDP | PT_FILTER_INTERNET)
 #define TYPE_MASK 0xFU /* of a socket, without SOCK_CLOEXEC and SOCK_NONBLOCK */
 
 /* The first number that no kernel had when this was written. */
@@ -210,7 +211,7 @@ static const special specials[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static void set_actions(unsigned char actions[NCALLS + 1], unsigned sockets) {
+static void set_actions(unsigned char actions[NCALLS + 1], unsigned allowed) {
   const unsigned may_listen =
       PT_FILTER_LISTEN | PT_FILTER_UNIX | PT_FILTER_INTERNET;
   size_t i;
@@ -220,8 +221,10 @@ static void set_actions(unsigned char actions[NCALLS + 1], unsigned sockets) {
     actions[refused[i]] = REFUSE;
   for (i = 0; i < COUNT(specials); i++)
     actions[specials[i].number] = (unsigned char)specials[i].action;
-  if ((sockets & may_listen) == 0)
+  if ((allowed & may_listen) == 0)
     actions[SYS_listen] = REFUSE; /* without bind, the kernel chooses a port */
+  if ((allowed & PT_FILTER_WATCH) == 0)
+    actions[SYS_inotify_add_watch] = REFUSE; /* Landlock does not restrict it */
 }
 
 /* }====== */
@@ -329,18 +332,35 @@ static void refuse_flags(program *p, int argument, uint32_t flags) {
   emit_return(p, ALLOW);
 }
 
-/* Input for a terminal, and attributes of files. */
+static void return_if_any(program *p, const uint32_t *values, unsigned n,
+                          action what) {
+  unsigned i;
+  for (i = 0; i < n; i++)
+    emit_if(p, OP_IF_EQUAL, values[i], n - 1 - i, i + 1 == n);
+  emit_return(p, what);
+}
+
+/* Allows the requests of terminals and pipes, random devices and sockets, and
+** those that copy files or read their attributes. Landlock restricts none for
+** files, and file systems have some that make, change or lock files through a
+** descriptor that may only read. */
 static void check_ioctl(program *p) {
-  static const uint32_t requests[] = {
-      0x5412 /* TIOCSTI */, 0x541C /* TIOCLINUX */,
-      0x40086602 /* FS_IOC_SETFLAGS */, 0x401C5820 /* FS_IOC_FSSETXATTR */};
-  size_t i;
+  static const uint32_t refused_requests[] = {
+      0x5412 /* TIOCSTI */, 0x541C /* TIOCLINUX */, 0x5423 /* TIOCSETD */};
+  static const uint32_t requests[] = {0x2 /* FIGETBSZ */,
+                                      0xC020660B /* FS_IOC_FIEMAP */,
+                                      0x80086601 /* _GETFLAGS */,
+                                      0x801C581F /* _FSGETXATTR */,
+                                      0x40049409 /* FICLONE */,
+                                      0x4020940D /* FICLONERANGE */,
+                                      0xC0189436 /* FIDEDUPERANGE */};
+  static const uint32_t types[] = {'T' << 8, 'R' << 8, 0x8900 /* sockets */};
   emit(p, OP_LOAD, ARGUMENT(1));
-  for (i = 0; i < COUNT(requests); i++) {
-    emit_if(p, OP_IF_EQUAL, requests[i], 0, 1);
-    emit_return(p, REFUSE);
-  }
-  emit_return(p, ALLOW);
+  return_if_any(p, refused_requests, COUNT(refused_requests), REFUSE);
+  return_if_any(p, requests, COUNT(requests), ALLOW);
+  emit(p, OP_AND, 0xFF00);
+  return_if_any(p, types, COUNT(types), ALLOW);
+  emit_return(p, REFUSE);
 }
 
 /* The death signal, by which a process ends with its host, must stay a signal
@@ -365,15 +385,15 @@ static void allow_type(program *p, uint32_t type, uint32_t protocol) {
 
 /* With MPTCP, another protocol of stream sockets, the kernel would not apply
 ** the rules for ports. */
-static void check_family(program *p, uint32_t family, unsigned sockets) {
+static void check_family(program *p, uint32_t family, unsigned allowed) {
   unsigned skip = emit(p, OP_LOAD, ARGUMENT(0));
   skip = emit_if(p, OP_IF_EQUAL, family, 0, 0);
-  if (sockets & PT_FILTER_INTERNET) {
+  if (allowed & PT_FILTER_INTERNET) {
     emit_return(p, ALLOW);
   } else {
-    if (sockets & PT_FILTER_TCP)
+    if (allowed & PT_FILTER_TCP)
       allow_type(p, SOCK_STREAM, 6);
-    if (sockets & PT_FILTER_UDP)
+    if (allowed & PT_FILTER_UDP)
       allow_type(p, SOCK_DGRAM, 17);
     emit_return(p, REFUSE);
   }
@@ -382,15 +402,15 @@ static void check_family(program *p, uint32_t family, unsigned sockets) {
 }
 
 /* Resolving names asks for the addresses of the machine by netlink. */
-static void check_socket(program *p, unsigned sockets) {
-  if (sockets & PT_FILTER_UNIX) {
+static void check_socket(program *p, unsigned allowed) {
+  if (allowed & PT_FILTER_UNIX) {
     emit(p, OP_LOAD, ARGUMENT(0));
     emit_if(p, OP_IF_EQUAL, AF_UNIX, 0, 1);
     emit_return(p, ALLOW);
   }
-  if (sockets & ~(unsigned)PT_FILTER_UNIX) {
-    check_family(p, AF_INET, sockets);
-    check_family(p, AF_INET6, sockets);
+  if (allowed & INTERNET) {
+    check_family(p, AF_INET, allowed);
+    check_family(p, AF_INET6, allowed);
     require_value(p, 0, NETLINK_FAMILY);
     require_value(p, 2, 0);
     emit_return(p, ALLOW);
@@ -399,9 +419,9 @@ static void check_socket(program *p, unsigned sockets) {
 }
 
 /* A datagram socket of a pair can send to any other Unix socket. */
-static void check_socketpair(program *p, unsigned sockets) {
+static void check_socketpair(program *p, unsigned allowed) {
   require_value(p, 0, AF_UNIX);
-  if ((sockets & PT_FILTER_UNIX) == 0) {
+  if ((allowed & PT_FILTER_UNIX) == 0) {
     emit(p, OP_LOAD, ARGUMENT(1));
     emit(p, OP_AND, TYPE_MASK);
     emit_if(p, OP_IF_EQUAL, SOCK_STREAM, 2, 0);
@@ -411,7 +431,7 @@ static void check_socketpair(program *p, unsigned sockets) {
   emit_return(p, ALLOW);
 }
 
-static void emit_block(program *p, action what, unsigned sockets) {
+static void emit_block(program *p, action what, unsigned allowed) {
   switch (what) {
   case CHECK_CLONE:
     refuse_flags(p, 0, CLONE_REFUSED);
@@ -440,10 +460,10 @@ static void emit_block(program *p, action what, unsigned sockets) {
     refuse_flags(p, 3, FASTOPEN);
     break;
   case CHECK_SOCKET:
-    check_socket(p, sockets);
+    check_socket(p, allowed);
     break;
   case CHECK_SOCKETPAIR:
-    check_socketpair(p, sockets);
+    check_socketpair(p, allowed);
     break;
   default:
     emit_return(p, what);
@@ -451,13 +471,13 @@ static void emit_block(program *p, action what, unsigned sockets) {
 }
 
 /* The numbers of x32, which have a bit of their own, are above NCALLS. */
-size_t pt_filter_build(pt_filter_op *ops, unsigned sockets) {
+size_t pt_filter_build(pt_filter_op *ops, unsigned allowed) {
   program p;
   unsigned first, end;
   int what, is_short = 1;
   p.ops = ops;
   p.n = 0;
-  set_actions(p.actions, sockets);
+  set_actions(p.actions, allowed);
   emit(&p, OP_LOAD, ARCH);
   emit_if(&p, OP_IF_EQUAL, ARCHITECTURE, 1, 0);
   emit(&p, OP_RETURN, RETURN_KILL);
@@ -466,7 +486,7 @@ size_t pt_filter_build(pt_filter_op *ops, unsigned sockets) {
   end = p.n;
   for (what = ALLOW; what < NACTIONS; what++) {
     is_short &= join_branches(&p, first, end, (action)what);
-    emit_block(&p, (action)what, sockets);
+    emit_block(&p, (action)what, allowed);
   }
   return is_short && p.n <= PT_FILTER_SIZE ? p.n : 0;
 }
@@ -475,9 +495,9 @@ size_t pt_filter_build(pt_filter_op *ops, unsigned sockets) {
 
 #else
 
-size_t pt_filter_build(pt_filter_op *ops, unsigned sockets) {
+size_t pt_filter_build(pt_filter_op *ops, unsigned allowed) {
   (void)ops;
-  (void)sockets;
+  (void)allowed;
   return 0;
 }
 

@@ -11,14 +11,15 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The sockets that the child may make. Without any, it may still make pairs of
-** connected sockets. */
+/* What only some children may do: make sockets of these kinds (without any, a
+** child may still make pairs of connected sockets), and watch files. */
 enum {
   PT_FILTER_TCP = 1,
   PT_FILTER_UDP = 2,
   PT_FILTER_UNIX = 4,
   PT_FILTER_INTERNET = 8, /* every socket of IPv4 and IPv6, also raw ones */
-  PT_FILTER_LISTEN = 16   /* its sockets of TCP may listen */
+  PT_FILTER_LISTEN = 16,  /* its sockets of TCP may listen */
+  PT_FILTER_WATCH = 32    /* learn of every use of any file and directory */
 };
 
 /* As struct sock_filter of the kernel. */
@@ -36,12 +37,13 @@ typedef struct pt_filter_op {
 **
 ** The program refuses (EPERM) calls that reach out of the sandbox: those that
 ** look into or change other processes, mount, load code into the kernel, change
-** owners, permissions, times and attributes of files (which Landlock does not
-** restrict), leave the session, ask for another death signal than SIGKILL, make
-** namespaces, or make other sockets than `sockets` allows. Calls that are newer
-** than this file are unknown (ENOSYS). A program of another architecture, such
-** as a 32-bit one, is killed. */
-size_t pt_filter_build(pt_filter_op *ops, unsigned sockets);
+** owners, permissions, times and attributes of files or watch them (which
+** Landlock does not restrict), leave the session, ask for another death signal
+** than SIGKILL, make namespaces, make other sockets than `allowed` says, and
+** most requests of ioctl. Calls that are newer than this file are unknown
+** (ENOSYS). A program of another architecture, such as a 32-bit one, is killed.
+*/
+size_t pt_filter_build(pt_filter_op *ops, unsigned allowed);
 
 #pragma GCC visibility pop
 

@@ -161,7 +161,7 @@ static void read_sockets(lua_State *L, int description, pt_sandbox *s) {
       continue;
     if (j == 5)
       pt_refuse_option(L, "sockets", "unknown kind '%s'", name);
-    s->sockets |= values[j];
+    s->allowed |= values[j];
   }
   lua_pop(L, 1);
 }
@@ -177,12 +177,10 @@ static void read_spaces(lua_State *L, int description, pt_sandbox *s) {
 
 pt_sandbox *pt_sandbox_read(lua_State *L) {
   static const char *const known[] = {
-      "files",          "scoped",     "filter",
-      "partial",        "read",       "read_optional",
-      "write",          "connect",    "listen",
-      "groups",         "sockets",    "namespaces",
-      "write_optional", "needs",      "code",
-      "kept",           "read_fixed", NULL};
+      "files",         "scoped",     "filter",         "partial", "read",
+      "read_optional", "write",      "connect",        "listen",  "groups",
+      "sockets",       "namespaces", "write_optional", "needs",   "code",
+      "kept",          "read_fixed", "watch",          NULL};
   int description, type = pt_push_option(L, "sandbox");
   pt_sandbox *s;
   if (type == LUA_TNIL) {
@@ -200,6 +198,7 @@ pt_sandbox *pt_sandbox_read(lua_State *L) {
   s->is_scoped = read_flag(L, description, "scoped");
   s->has_filter = read_flag(L, description, "filter");
   s->is_partial = read_flag(L, description, "partial");
+  s->allowed = read_flag(L, description, "watch") ? PT_FILTER_WATCH : 0;
   read_files(L, description, s);
   read_ports(L, description, s);
   read_groups(L, description, s);

@@ -110,7 +110,11 @@ static uint64_t all_rights(int version) {
   return rights;
 }
 
-/* Returns the mode of the file, or 0 if its status cannot be read. */
+static int is_absent(int err) {
+  return err == ENOENT || err == ENOTDIR || err == EACCES || err == ELOOP;
+}
+
+/* Returns the mode of the file, or 0 with errno set. */
 static unsigned identify(int dir, const char *path, int flags,
                          pt_sandbox_file *file) {
   file_status st;
@@ -135,21 +139,20 @@ static uint64_t rights_for(const pt_sandbox_path *path, unsigned mode,
   return rights;
 }
 
-static int is_absent(int err) {
-  return err == ENOENT || err == ENOTDIR || err == EACCES || err == ELOOP;
-}
-
 static int add_path(int rules, int dir, const pt_sandbox_path *path,
                     uint64_t all, pt_sandbox_file *file) {
   path_rule rule;
-  long result;
+  long result = -1;
+  unsigned mode;
   int fd = openat(dir, path->path, O_PATH | O_CLOEXEC);
   *file = (pt_sandbox_file){0, 0, 0};
   if (fd == -1)
     return path->is_optional && is_absent(errno) ? 0 : -1;
-  rule.rights = rights_for(path, identify(fd, "", AT_EMPTY_PATH, file), all);
+  mode = identify(fd, "", AT_EMPTY_PATH, file);
+  rule.rights = rights_for(path, mode, all);
   rule.fd = fd;
-  result = syscall(NR_ADD_RULE, rules, RULE_PATH, &rule, 0U);
+  if (mode != 0)
+    result = syscall(NR_ADD_RULE, rules, RULE_PATH, &rule, 0U);
   pt_fd_close(&fd);
   return (int)result;
 }
@@ -243,7 +246,7 @@ static int lead_to(const pt_sandbox_path *paths, size_t n, int dir,
     if (paths[i].is_fixed)
       continue;
     mode = identify(dir, paths[i].path, 0, &now);
-    if (mode != 0 && now.mount == 0)
+    if (mode != 0 ? now.mount == 0 : !is_absent(errno))
       return 0; /* this kernel cannot say */
     if (memcmp(&now, &files[i], sizeof now) != 0)
       return 0;
@@ -294,7 +297,7 @@ static const char *enter_filter(const pt_sandbox *s) {
   filter f = {0, ops};
   if (!s->has_filter)
     return NULL;
-  f.len = (unsigned short)pt_filter_build(ops, s->sockets);
+  f.len = (unsigned short)pt_filter_build(ops, s->allowed);
   errno = ENOTSUP;
   if (f.len == 0)
     return "sandbox: seccomp: not for this architecture";

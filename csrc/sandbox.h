@@ -69,8 +69,8 @@ typedef struct pt_sandbox {
   int limits_listen;       /* and the ports that it may bind */
   int is_scoped;           /* Landlock confines signals and abstract sockets */
   int has_filter;          /* seccomp restricts its system calls */
-  int is_partial; /* rights that this kernel's Landlock lacks are left out */
-  unsigned sockets;
+  int is_partial;   /* rights that this kernel's Landlock lacks are left out */
+  unsigned allowed; /* by the filter: PT_FILTER_TCP and so on */
   pt_sandbox_spaces spaces;
 } pt_sandbox;
 

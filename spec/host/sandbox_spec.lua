@@ -150,6 +150,38 @@ describe("a sandbox", function()
       assert_refused(REFUSED, "read-only", "mode-of-open", home .. "/secret")
     end)
 
+    it("watching what others do with files", function()
+      assert_refused(REFUSED, "strict", "watch", home)
+      assert_refused(REFUSED, { read = { home }, write = { home } }, "watch", home)
+      assert.equal("done", try("read-only", "watch", home))
+      assert.equal("done", try({ read = { "/" } }, "watch", home))
+    end)
+
+    it("changing files that it may only read by requests to their file system", function()
+      local enable_verity, set_flags, btrfs_create_subvolume = "0x40806685", "0x40086602", "0x5000940E"
+      for _, request in ipairs { enable_verity, set_flags, btrfs_create_subvolume } do
+        assert_refused(REFUSED, "read-only", "request", request, home)
+      end
+      local get_flags, get_size_of_blocks = "0x80086601", "0x2"
+      for _, request in ipairs { get_flags, get_size_of_blocks } do
+        assert.equal(try(nil, "request", request, home), try("read-only", "request", request, home))
+      end
+    end)
+
+    it("reading what is beside a program that its first line names", function()
+      local private, scripts = work.path .. "/private", work.path .. "/scripts"
+      os.execute(("mkdir -p %s %s"):format(private, scripts))
+      local secret, tool = write(private .. "/secret", "the secret\n"), write(private .. "/tool", "", "755")
+      local env = write(scripts .. "/env", ("#!/bin/sh\ncat %s || echo nothing\n"):format(secret), "755")
+      local script = write(scripts .. "/script", ("#!%s %s\n"):format(env, tool), "755")
+      assert.equal("the secret", run { script })
+      assert.equal("nothing", run({ script }, "strict"))
+      os.rename(env, private .. "/shell")
+      write(script, ("#!%s/shell\n"):format(private), "755")
+      assert.equal("the secret", run { script })
+      assert.equal("nothing", run({ script }, "strict"))
+    end)
+
     local function port_of(listener) return tostring(core.address(listener).port) end
 
     it("connecting by TCP", function()

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -101,6 +102,16 @@ static void change_mode_of_open(void) {
 
 static void change_times(void) {
   report(utimensat(AT_FDCWD, args[0], NULL, 0));
+}
+
+static void watch_directory(void) {
+  report(inotify_add_watch(inotify_init(), args[0], IN_ALL_EVENTS));
+}
+
+/* request NUMBER FILE: a request of ioctl, with zeros. */
+static void send_request(void) {
+  char zeros[4096] = {0};
+  report(ioctl(open(args[1], O_RDONLY), strtoul(args[0], NULL, 0), zeros));
 }
 
 /* Enters a directory, and reads a file in it. */
@@ -417,6 +428,8 @@ static const attempt attempts[] = {
     {"mode-of-open", change_mode_of_open},
     {"times", change_times},
     {"enter", enter},
+    {"watch", watch_directory},
+    {"request", send_request},
     {"tcp", connect_tcp},
     {"mptcp", connect_mptcp},
     {"fast-open", open_fast},

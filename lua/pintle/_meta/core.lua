@@ -85,6 +85,7 @@
 ---@field partial? boolean rights over files that this kernel's Landlock lacks are left out
 ---@field filter? boolean seccomp refuses calls that reach out of the sandbox
 ---@field sockets? ("tcp"|"udp"|"unix"|"internet")[] those that the filter allows
+---@field watch? boolean the filter allows to watch files, wherever they are
 ---@field namespaces? "user"|"network" "network" includes "user"
 ---@field groups? string[] files cgroup.procs that the child writes itself into
 

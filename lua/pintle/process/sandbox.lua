@@ -237,21 +237,45 @@ local function is_system_path(path)
   return false
 end
 
--- A directory that holds more than one program is not granted whole: a home, what contains one, and the directories
--- right below the root, such as /tmp and /etc.
-local function is_private_directory(directory, home)
-  if not directory:find "^/[^/]+/[^/]" then return true end
-  return home ~= nil and (home .. "/"):sub(1, #directory + 1) == directory .. "/"
+-- Opening something else than a file could wait for its other end.
+local function read_file(path, count)
+  local file <close> = lfs.attributes(path, "mode") == "file" and io.open(path, "rb") or nil
+  return file and file:read(count) or ""
 end
 
-local function first_line(path)
-  local file <close> = io.open(path, "rb")
-  return file and file:read(2) == "#!" and file:read(256) or ""
+local homes
+
+-- The home directories of all users, because a host may run as another user than the one whose files it starts.
+local function find_homes()
+  if homes then return homes end
+  homes = { "/root" }
+  for path in ("\n" .. read_file("/etc/passwd", "a")):gmatch "\n[^:\n]*:[^:\n]*:[^:\n]*:[^:\n]*:[^:\n]*:(/[^:\n]+)" do
+    homes[#homes + 1] = core.realpath(path) or path
+  end
+  local own = os.getenv "HOME"
+  homes[#homes + 1] = own and core.realpath(own) or own
+  return homes
+end
+
+-- A directory that holds more than one program is not granted whole: a home, what contains one, and the directories
+-- right below the root, such as /tmp and /etc.
+local function is_private_directory(directory)
+  if not directory:find "^/[^/]+/[^/]" or directory:find "^/home/[^/]+$" then return true end
+  for _, home in ipairs(find_homes()) do
+    if (home .. "/"):sub(1, #directory + 1) == directory .. "/" then return true end
+  end
+  return false
+end
+
+-- The interpreter of a script and its argument.
+local function find_interpreter(path)
+  return read_file(path, 256):match "^#!%s*(%S+)[ \t]*(%S*)"
 end
 
 ---@class pintle.sandbox.code the files of the plugin itself
 ---@field paths string[]
 ---@field has table<string, true>
+---@field directory string in which the program starts
 local code_methods = {}
 local code_metatable = { __index = code_methods }
 
@@ -262,7 +286,7 @@ end
 
 -- Returns whether it is granted.
 function code_methods:add_directory(directory)
-  if is_private_directory(directory, self.home) then return false end
+  if is_private_directory(directory) then return false end
   self:add(directory)
   return true
 end
@@ -278,21 +302,35 @@ end
 function code_methods:add_program(path)
   if is_system_path(path) then return end
   local prefix = path:match "^(.+)/bin/[^/]+$"
-  if not prefix then return self:add_script(path) end
   self:add(path)
+  if not prefix then return end
   for _, name in ipairs { "/lib", "/lib64", "/pyvenv.cfg" } do self:add(prefix .. name) end
 end
 
+-- The system's `env` executes its argument. Any other program called so could name one to have its directory granted.
+local function resolve_interpreter(interpreter, argument)
+  if interpreter:find "/env$" and is_system_path(core.realpath(interpreter) or "") then return core.which(argument) end
+  return interpreter
+end
+
 -- Both the path of a program and what it is a link to. Scripts name their interpreter, by `env` or by its path.
-function code_methods:add_command(path, depth)
+function code_methods:add_executable(path, depth)
   local real = core.realpath(path)
   if not real then return end
   self:add_program(path)
   if real ~= path then self:add_program(real) end
-  local interpreter, argument = first_line(real):match "^%s*(%S+)[ \t]*([^%s]*)"
-  if interpreter and depth > 0 then
-    local program = interpreter:find "/env$" and core.which(argument) or interpreter
-    if program then self:add_command(program, depth - 1) end
+  local interpreter, argument = find_interpreter(real)
+  local program = interpreter and depth > 0 and resolve_interpreter(interpreter, argument)
+  if program then self:add_executable(program, depth - 1) end
+end
+
+local function is_loose_program(path) return not is_system_path(path) and not path:find "/bin/[^/]+$" end
+
+-- A program that is not in a bin may be a script, with its other files beside it.
+function code_methods:add_command(path)
+  self:add_executable(path, 2)
+  for _, file in ipairs { path, core.realpath(path) } do
+    if is_loose_program(file) then self:add_script(file) end
   end
 end
 
@@ -338,14 +376,11 @@ end
 
 -- Returns the files that make up the program of a command, and the program if it was searched for.
 local function find_code(spawning, directory)
-  local home = os.getenv "HOME"
-  local code = setmetatable({
-    paths = {}, has = {}, directory = directory, home = home and core.realpath(home) or home,
-  }, code_metatable)
+  local code = setmetatable({ paths = {}, has = {}, directory = directory }, code_metatable)
   local name = spawning.command[1]
   local is_path = name:find("/", 1, true)
   local program = is_path and absolute_path(name, directory) or core.which(name)
-  if program then code:add_command(program, 2) end
+  if program then code:add_command(program) end
   code:add_words(spawning.command)
   code:add_module_paths(spawning.env or {})
   return code.paths, not is_path and program or nil
@@ -419,8 +454,15 @@ local function describe_net(description, net, can_limit_ports)
   if can_limit_ports then description.connect, description.listen = ports.tcp, ports.listen end
 end
 
+-- Whether it may read everything. Landlock does not restrict the watching of files, so no other child may do it.
+local function can_watch(checked)
+  local can_read_all = set_of(join_lists(PRESETS[checked.preset], checked.read, checked.write))["/"] or false
+  return can_read_all and (not checked.needs or can_watch(checked.needs))
+end
+
 local function describe_sandbox(checked)
   local description = {
+    watch = can_watch(checked),
     read = join_lists(PRESETS[checked.preset], checked.read), read_optional = find_settings(checked),
     read_fixed = find_existing(SYSTEM), write = checked.write, write_optional = WRITABLE,
     needs = checked.needs and describe_needs(checked), files = landlock > 0, partial = checked.best_effort,
