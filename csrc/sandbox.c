@@ -332,7 +332,9 @@ static int write_file(const char *path, const char *text, size_t len) {
   ssize_t n;
   if (fd == -1)
     return -1;
-  n = write(fd, text, len);
+  do {
+    n = write(fd, text, len);
+  } while (n == -1 && errno == EINTR);
   err = errno;
   close(fd);
   errno = err;

@@ -1,6 +1,7 @@
 -- A conversation is cut at every byte. The output of a plugin ends after n bytes in one of four ways
--- (torture/cut_plugin.lua), or the input of a plugin does. Each call of the host returns in time, with the right result
--- or with an error; the plugin ends in time; and no process is left.
+-- (torture/cut_plugin.lua): each call of the host returns in time, with the right result or with an error. Or its
+-- input does, because the host is killed, stalls, closes it, or stops for a while: the plugin has answered the whole
+-- messages, and ends in time. No process is left.
 
 local core = require "pintle.core"
 local pintle = require "pintle"
@@ -89,37 +90,127 @@ end
 local function frame(text) return ("Content-Length: %d\r\n\r\n%s"):format(#text, text) end
 
 -- What hosts send. The plugin answers each message while its input is open.
-local INPUTS = {
-  gevals = table.concat({
-    '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}',
-    '{"jsonrpc":"2.0","id":2,"method":"execute","params":{"operation":"greet","args":{"name":"Ada"}}}',
-    '{"jsonrpc":"2.0","id":3,"method":"shutdown"}', "",
-  }, "\n"),
-  lsp = frame '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{},"processId":null}}'
-    .. frame '{"jsonrpc":"2.0","method":"initialized","params":{}}'
-    .. frame ('{"jsonrpc":"2.0","id":2,"method":"workspace/executeCommand","params":'
-      .. '{"command":"greet","arguments":[{"name":"Ada"}]}}')
-    .. frame '{"jsonrpc":"2.0","id":3,"method":"shutdown"}' .. frame '{"jsonrpc":"2.0","method":"exit"}',
+local MESSAGES = {
+  gevals = {
+    '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}\n',
+    '{"jsonrpc":"2.0","id":2,"method":"execute","params":{"operation":"greet","args":{"name":"Ada"}}}\n',
+    '{"jsonrpc":"2.0","id":3,"method":"shutdown"}\n',
+  },
+  lsp = {
+    frame '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{},"processId":null}}',
+    frame '{"jsonrpc":"2.0","method":"initialized","params":{}}',
+    frame ('{"jsonrpc":"2.0","id":2,"method":"workspace/executeCommand","params":'
+      .. '{"command":"greet","arguments":[{"name":"Ada"}]}}'),
+    frame '{"jsonrpc":"2.0","id":3,"method":"shutdown"}',
+    frame '{"jsonrpc":"2.0","method":"exit"}',
+  },
 }
+
+local function input_of(dialect) return table.concat(MESSAGES[dialect]) end
+
+local function start_greeter(mark)
+  return assert(core.spawn {
+    command = { "sh", "-c", 'exec "$@" 2>&1', "sh", table.unpack(GREETER) }, env = { PINTLE_TORTURE = mark },
+  })
+end
+
+local PAUSE = 0.02 -- seconds for which a stopped host does nothing
+
+-- Reads until the plugin has written so many bytes.
+local function read_bytes(stream, count)
+  local parts, total, deadline = {}, 0, core.now() + LIMIT
+  while total < count do
+    local data = stream:read()
+    if data == "" or data == nil or core.now() > deadline then return nil end
+    if data then
+      parts[#parts + 1], total = data, total + #data
+    else
+      pintle.sleep(0.002)
+    end
+  end
+  return table.concat(parts)
+end
+
+-- What a host does after n bytes of input. Each returns what is wrong.
+local after_input = {}
+
+-- Both pipes have no other end any more.
+function after_input.killed(process)
+  process.stdout:close()
+  process.stdin:close()
+end
+
+-- Nothing more comes. The plugin answers the whole messages, and waits.
+function after_input.stalled(process, item)
+  if read_bytes(process.stdout, #item.answers) ~= item.answers then return "the whole messages are not answered" end
+  if process:wait() ~= false and item.at < #item.input then return "it ends before its input" end
+  process.stdin:close()
+end
+
+function after_input.closed(process) process.stdin:close() end
+
+-- The host goes on after a while, in which it has not read either.
+function after_input.stopped(process, item)
+  pintle.sleep(PAUSE)
+  process.stdin:write(item.input:sub(item.at + 1))
+  process.stdin:close()
+end
+
+local function end_of(process, way)
+  if way == "killed" then
+    local status, signal = runs.wait(process, LIMIT)
+    return "", status, signal
+  end
+  local text, is_whole = runs.read(process.stdout, LIMIT)
+  return text, runs.wait(process, is_whole and LIMIT or 0)
+end
+
+local function check_end(item, text, status, signal)
+  if not status then return "ended by " .. tostring(signal or "nothing, it still runs") end
+  if status > 1 then return "status " .. status end
+  if text:find "traceback" then return "it raised" end
+  if item.way == "stopped" and text ~= item.all_answers then return "other answers than usual" end
+end
 
 local function try_input(item)
   local mark = runs.new_mark()
-  local process = assert(core.spawn {
-    command = { "sh", "-c", 'exec "$@" 2>&1', "sh", table.unpack(GREETER) }, env = { PINTLE_TORTURE = mark },
-  })
-  process.stdin:write(INPUTS[item.dialect]:sub(1, item.at))
-  process.stdin:close()
-  local text, is_whole = runs.read(process.stdout, LIMIT)
-  local status, signal = runs.wait(process, is_whole and LIMIT or 0)
+  local process = start_greeter(mark)
+  process.stdin:write(item.input:sub(1, item.at))
+  local problem, text = after_input[item.way](process, item), ""
+  if not problem then
+    local status, signal
+    text, status, signal = end_of(process, item.way)
+    problem = check_end(item, text, status, signal)
+  end
   process:close()
-  local problem = not is_whole and "it does not end" or not status and "ended by " .. tostring(signal)
-    or status > 1 and "status " .. status or text:find "traceback" and "it raised"
-    or #runs.await_none(mark) > 0 and "a process is left"
-  return problem and ("%s, after %d bytes of input: %s\n%s"):format(item.dialect, item.at, problem, text) or nil
+  if #runs.await_none(mark) > 0 then problem = problem or "a process is left" end
+  return problem and ("%s, %s after %d bytes of input: %s\n%s"):format(item.dialect, item.way, item.at, problem, text)
+    or nil
+end
+
+-- What the plugin writes if it gets so many messages.
+local function answers_to(dialect, count)
+  local process <close> = start_greeter(runs.new_mark())
+  process.stdin:write(table.concat(MESSAGES[dialect], "", 1, count))
+  process.stdin:close()
+  return (runs.read(process.stdout, LIMIT))
 end
 
 local function add_inputs(items, dialect)
-  for at = 0, #INPUTS[dialect] do items[#items + 1] = { try = try_input, dialect = dialect, at = at } end
+  local input, whole, answers = input_of(dialect), 0, ""
+  local all_answers, next_whole = answers_to(dialect, #MESSAGES[dialect]), #MESSAGES[dialect][1]
+  for at = 0, #input do
+    if at == next_whole then
+      whole = whole + 1
+      answers, next_whole = answers_to(dialect, whole), at + #(MESSAGES[dialect][whole + 1] or "x")
+    end
+    for way in pairs(after_input) do
+      items[#items + 1] = {
+        try = try_input, dialect = dialect, way = way, at = at, input = input, answers = answers,
+        all_answers = all_answers,
+      }
+    end
+  end
 end
 
 -- }======

@@ -18,7 +18,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,21 +30,32 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* {====== The fault ====== */
 
-/* The functions that can fail. */
+/* The functions that can fail; torture/system_calls.lua lists the ways. The
+** names of the last ones are those of numbers for syscall, without "SYS_". */
 /* clang-format off */
 #define FUNCTIONS(X)                                                         \
   X(read) X(write) X(preadv2) X(recv) X(send) X(poll)                        \
   X(epoll_create1) X(epoll_ctl) X(epoll_wait) X(pipe2) X(dup) X(pipe_size)   \
   X(open) X(socketpair) X(socket) X(connect) X(accept4) X(bind) X(listen)    \
   X(chdir) X(execve) X(setpgid) X(setsid) X(setrlimit) X(prctl) X(vfork)     \
-  X(waitid) X(waitpid) X(kill) X(pidfd_open) X(close) X(close_range)         \
-  X(stat) X(lstat) X(fstat) X(faccessat) X(getcwd) X(dup2)
+  X(waitid) X(waitpid) X(kill) X(close) X(stat) X(lstat) X(fstat)            \
+  X(faccessat) X(getcwd) X(dup2) X(chmod) X(openat) X(pread) X(realpath)     \
+  X(unlink) X(shutdown) X(getaddrinfo) X(getnameinfo) X(getsockname)         \
+  X(getpeername) X(getsockopt) X(setsockopt) X(getrlimit) X(getsid)          \
+  X(nanosleep) X(unshare) X(sigaction)                                       \
+  NUMBERED(X)
+#define NUMBERED(X)                                                          \
+  X(pidfd_open) X(close_range) X(landlock_create_ruleset)                    \
+  X(landlock_add_rule) X(landlock_restrict_self) X(statx) X(capset)          \
+  X(execveat) X(getdents64) X(timer_create) X(timer_settime)
 /* clang-format on */
 
 typedef enum function {
@@ -60,17 +74,36 @@ static const struct {
   const char *name;
   int number;
 } errors[] = {
-    {"short", 0},       {"EINTR", EINTR},
-    {"EAGAIN", EAGAIN}, {"EIO", EIO},
-    {"ENOMEM", ENOMEM}, {"EMFILE", EMFILE},
-    {"ENFILE", ENFILE}, {"ENOSPC", ENOSPC},
-    {"EPIPE", EPIPE},   {"ECONNRESET", ECONNRESET},
-    {"ENOSYS", ENOSYS}, {"EOPNOTSUPP", EOPNOTSUPP},
-    {"EACCES", EACCES}, {"EPERM", EPERM},
-    {"ENOENT", ENOENT}, {"ECHILD", ECHILD},
-    {"ESRCH", ESRCH},   {"ECONNREFUSED", ECONNREFUSED},
-    {"EINVAL", EINVAL}, {"ECONNABORTED", ECONNABORTED},
-    {"E2BIG", E2BIG},   {"EADDRINUSE", EADDRINUSE},
+    {"short", 0},
+    {"EINTR", EINTR},
+    {"EAGAIN", EAGAIN},
+    {"EIO", EIO},
+    {"ENOMEM", ENOMEM},
+    {"EMFILE", EMFILE},
+    {"ENFILE", ENFILE},
+    {"ENOSPC", ENOSPC},
+    {"EPIPE", EPIPE},
+    {"ECONNRESET", ECONNRESET},
+    {"ENOSYS", ENOSYS},
+    {"EOPNOTSUPP", EOPNOTSUPP},
+    {"EACCES", EACCES},
+    {"EPERM", EPERM},
+    {"ENOENT", ENOENT},
+    {"ECHILD", ECHILD},
+    {"ESRCH", ESRCH},
+    {"ECONNREFUSED", ECONNREFUSED},
+    {"EINVAL", EINVAL},
+    {"ECONNABORTED", ECONNABORTED},
+    {"E2BIG", E2BIG},
+    {"EADDRINUSE", EADDRINUSE},
+    {"ELOOP", ELOOP},
+    {"ENOTCONN", ENOTCONN},
+    {"ENOBUFS", ENOBUFS},
+    {"ETXTBSY", ETXTBSY},
+    {"EAI_AGAIN", EAI_AGAIN},
+    {"EAI_NONAME", EAI_NONAME},
+    {"EAI_MEMORY", EAI_MEMORY},
+    {"EAI_FAIL", EAI_FAIL},
 };
 
 static long counts[NFUNCTIONS];
@@ -171,6 +204,12 @@ static void *real_of(const char *name) { return dlsym(RTLD_NEXT, name); }
     return REAL(name) arguments;                                               \
   }
 
+/* A function that returns its error. */
+#define FAIL_BY_RESULT(name, params, arguments)                                \
+  int name params {                                                            \
+    return must_fail(F_##name, CALLER) ? error_number : REAL(name) arguments;  \
+  }
+
 /* A function that may also do less than it was asked for: one byte. */
 #define FAIL_OR_SHORTEN(name, params, whole, shortened)                        \
   ssize_t name params {                                                        \
@@ -189,6 +228,8 @@ FAIL_OR_SHORTEN(recv, (int fd, void *bytes, size_t len, int flags),
                 (fd, bytes, len, flags), (fd, bytes, len > 0, flags))
 FAIL_OR_SHORTEN(send, (int fd, const void *bytes, size_t len, int flags),
                 (fd, bytes, len, flags), (fd, bytes, len > 0, flags))
+FAIL_OR_SHORTEN(pread, (int fd, void *bytes, size_t len, off_t at),
+                (fd, bytes, len, at), (fd, bytes, len > 0, at))
 FAIL_WHOLE(ssize_t, preadv2,
            (int fd, const struct iovec *pieces, int n, off_t at, int flags),
            (fd, pieces, n, at, flags))
@@ -229,6 +270,41 @@ FAIL_WHOLE(int, fstat, (int fd, struct stat *st), (fd, st))
 FAIL_WHOLE(int, faccessat, (int dir, const char *path, int mode, int flags),
            (dir, path, mode, flags))
 FAIL_WHOLE(int, dup2, (int from, int to), (from, to))
+FAIL_WHOLE(int, chmod, (const char *path, mode_t mode), (path, mode))
+FAIL_WHOLE(int, unlink, (const char *path), (path))
+FAIL_WHOLE(int, shutdown, (int fd, int how), (fd, how))
+FAIL_WHOLE(int, getsockname, (int fd, __SOCKADDR_ARG address, socklen_t *len),
+           (fd, address, len))
+FAIL_WHOLE(int, getpeername, (int fd, __SOCKADDR_ARG address, socklen_t *len),
+           (fd, address, len))
+FAIL_WHOLE(int, getsockopt,
+           (int fd, int level, int name, void *value, socklen_t *len),
+           (fd, level, name, value, len))
+FAIL_WHOLE(int, setsockopt,
+           (int fd, int level, int name, const void *value, socklen_t len),
+           (fd, level, name, value, len))
+FAIL_WHOLE(int, getrlimit, (__rlimit_resource_t resource, struct rlimit *limit),
+           (resource, limit))
+FAIL_WHOLE(pid_t, getsid, (pid_t pid), (pid))
+FAIL_WHOLE(int, nanosleep, (const struct timespec *time, struct timespec *rest),
+           (time, rest))
+FAIL_WHOLE(int, unshare, (int flags), (flags))
+FAIL_WHOLE(int, sigaction,
+           (int sig, const struct sigaction *act, struct sigaction *before),
+           (sig, act, before))
+FAIL_BY_RESULT(getaddrinfo,
+               (const char *host, const char *service,
+                const struct addrinfo *hints, struct addrinfo **list),
+               (host, service, hints, list))
+FAIL_BY_RESULT(getnameinfo,
+               (const struct sockaddr *address, socklen_t len, char *host,
+                socklen_t host_size, char *service, socklen_t service_size,
+                int flags),
+               (address, len, host, host_size, service, service_size, flags))
+
+char *realpath(const char *path, char *real) {
+  return must_fail(F_realpath, CALLER) ? NULL : REAL(realpath)(path, real);
+}
 
 char *getcwd(char *path, size_t size) {
   return must_fail(F_getcwd, CALLER) ? NULL : REAL(getcwd)(path, size);
@@ -268,6 +344,17 @@ int fcntl(int fd, int command, ...) {
   return REAL(fcntl)(fd, command, argument);
 }
 
+int openat(int dir, const char *path, int flags, ...) {
+  const void *caller = CALLER;
+  va_list rest;
+  mode_t mode;
+  va_start(rest, flags);
+  mode = va_arg(rest, mode_t);
+  va_end(rest);
+  return must_fail(F_openat, caller) ? -1
+                                     : REAL(openat)(dir, path, flags, mode);
+}
+
 int open(const char *path, int flags, ...) {
   const void *caller = CALLER;
   va_list rest;
@@ -292,13 +379,27 @@ int prctl(int option, ...) {
   return must_fail(F_prctl, caller) ? -1 : real(option, a, b, c, d);
 }
 
-#define SYS_CLOSE_RANGE 436
-#define SYS_PIDFD_OPEN 434
+/* The headers may be older than the kernel. */
+#if !defined(SYS_landlock_create_ruleset)
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
+#define SYS_landlock_restrict_self 446
+#endif
+
+static const struct {
+  long number;
+  function f;
+} numbered[] = {
+#define NUMBER(name) {SYS_##name, F_##name},
+    NUMBERED(NUMBER)
+#undef NUMBER
+};
 
 long syscall(long number, ...) {
   const void *caller = CALLER;
   va_list rest;
   long a, b, c, d, e, f;
+  size_t i;
   va_start(rest, number);
   a = va_arg(rest, long);
   b = va_arg(rest, long);
@@ -307,10 +408,9 @@ long syscall(long number, ...) {
   e = va_arg(rest, long);
   f = va_arg(rest, long);
   va_end(rest);
-  if (number == SYS_PIDFD_OPEN && must_fail(F_pidfd_open, caller))
-    return -1;
-  if (number == SYS_CLOSE_RANGE && must_fail(F_close_range, caller))
-    return -1;
+  for (i = 0; i < sizeof numbered / sizeof numbered[0]; i++)
+    if (numbered[i].number == number && must_fail(numbered[i].f, caller))
+      return -1;
   return REAL(syscall)(number, a, b, c, d, e, f);
 }
 

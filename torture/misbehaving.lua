@@ -10,7 +10,7 @@ local TIMEOUT = 3 -- seconds; what the handshake and a call may take
 local LIMIT = 300 -- seconds after which a call counts as hung; floods cost their time
 local STOP_TIMEOUTS = { request = 0.3, eof = 0.3, term = 0.3, kill = 10 }
 
-local misbehaving = { name = "misbehaving", workers = 2 }
+local misbehaving = { name = "misbehaving", workers = 4 }
 
 local function kinds()
   local pipe <close> = assert(io.popen "lua5.4 torture/bad_plugin.lua")
