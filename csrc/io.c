@@ -226,8 +226,10 @@ ssize_t pt_io_read_blocking(pt_io *io, char *buffer, size_t len) {
     return -1;
   }
   n = read(io->fd, buffer, len);
-  if (n == -1 && errno == EAGAIN)
-    io->is_blocking = 0;
+  if (n == -1 && errno == EAGAIN) { /* another process has changed the mode */
+    io->is_blocking = set_blocking(io->fd, 0) != 0;
+    errno = EAGAIN;
+  }
   return n;
 }
 
