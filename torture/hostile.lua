@@ -1,9 +1,11 @@
 -- Hostile data: recordings, schemas, regular expressions, manifests and templates that cost time or memory, or that are
--- broken in a random place. Each program that gets them ends in time, with a result or an error, and raises nothing.
+-- broken in a random place. Each program that gets them ends in time and within its memory, with a result or an error,
+-- and raises nothing.
 
 local runs = require "torture.runs"
 
 local LIMIT = 600 -- seconds, on a busy machine; torture/runs.lua limits the time of the processor
+local MEMORY = { MEMORY = tostring(1 << 20) } -- KiB
 local BROKEN = 150 -- broken recordings
 local SCHEMAS = 150 -- random schemas
 
@@ -33,7 +35,7 @@ local function record()
   local path = os.tmpname()
   local command = 'lua5.4 bin/pintle call lua5.4 bin/pintle trace -o "$1" lua5.4 spec/support/plugins/greeter.lua'
     .. " -- greet name=Ada"
-  local result = runs.run({ "sh", "-c", command, "sh", path }, {}, LIMIT)
+  local result = runs.run({ "sh", "-c", command, "sh", path }, MEMORY, LIMIT)
   if result.status ~= 0 then error("cannot record a conversation: " .. result.text, 0) end
   local file <close> = assert(io.open(path, "rb"))
   local text = file:read "a"
@@ -53,7 +55,7 @@ local function try_recording(item)
   local path = write_file(item.text)
   local problem
   for _, words in ipairs { "show", "view -o /dev/null" } do
-    local result = runs.run({ "sh", "-c", ('lua5.4 bin/pintle %s "$1"'):format(words), "sh", path }, {}, LIMIT)
+    local result = runs.run({ "sh", "-c", ('lua5.4 bin/pintle %s "$1"'):format(words), "sh", path }, MEMORY, LIMIT)
     problem = problem or problem_of(result, "pintle " .. words)
   end
   os.remove(path)
@@ -128,7 +130,7 @@ end
 
 local function try_schema(item)
   local path = write_file(item.text)
-  local result = runs.run({ "lua5.4", "-e", VALIDATE, "/dev/null", path }, {}, LIMIT)
+  local result = runs.run({ "lua5.4", "-e", VALIDATE, "/dev/null", path }, MEMORY, LIMIT)
   os.remove(path)
   local problem = problem_of(result, "a schema")
   if not problem and result.status ~= 0 then problem = "a schema raises: " .. result.text end
@@ -183,7 +185,7 @@ local OPERATIONS = {
 }
 
 local function try_manifest(item)
-  local result = runs.run({ "lua5.4", "-e", START, "/dev/null", PLUGIN:format(item.operations) }, {}, LIMIT)
+  local result = runs.run({ "lua5.4", "-e", START, "/dev/null", PLUGIN:format(item.operations) }, MEMORY, LIMIT)
   local problem = problem_of(result, "a manifest")
   if not problem and result.status ~= 0 then problem = "a manifest makes the host raise: " .. result.text end
   return problem and problem .. "\n" .. item.operations or nil
@@ -220,7 +222,7 @@ local TEMPLATES = {
 
 local function try_template(item)
   local path = write_file(item.template)
-  local result = runs.run({ "lua5.4", "-e", RENDER, "/dev/null", path }, {}, LIMIT)
+  local result = runs.run({ "lua5.4", "-e", RENDER, "/dev/null", path }, MEMORY, LIMIT)
   os.remove(path)
   local problem = problem_of(result, "a template")
   if not problem and result.status ~= 0 then problem = "a template raises: " .. result.text:sub(1, 2000) end

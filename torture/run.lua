@@ -19,12 +19,14 @@ end
 
 -- Tries the items of a part until the time is over, some of them at the same time. Returns whether nothing was found.
 local function run_part(part, budget)
-  local items, tried, found = part.list(budget), 0, 0
+  local items, tried, found, slowest = part.list(budget), 0, 0, 0
   local deadline = core.now() + budget
   local function try_items()
     while tried < #items and core.now() < deadline do
       tried = tried + 1
+      local begun = core.now()
       local problem = part.try(items[tried])
+      slowest = math.max(slowest, core.now() - begun)
       if problem then
         found = found + 1
         say("%s: %s", part.name, problem)
@@ -34,7 +36,7 @@ local function run_part(part, budget)
   local workers = {}
   for i = 1, part.workers do workers[i] = pintle.task(try_items) end
   assert(pintle.all(workers))
-  say("%s: %d of %d tried, %d problems", part.name, tried, #items, found)
+  say("%s: %d of %d tried, the slowest in %.1f s, %d problems", part.name, tried, #items, slowest, found)
   return found == 0
 end
 

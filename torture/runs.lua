@@ -59,9 +59,11 @@ function runs.await_none(mark)
 end
 
 -- The shell gives both outputs one pipe. A program that computes for a minute is ended by a signal, however busy the
--- machine is. `PRELOAD` becomes `LD_PRELOAD` here, so that it does not concern the shell.
+-- machine is. `MEMORY` is the limit of its address space, in KiB. `PRELOAD` becomes `LD_PRELOAD` here, so that it does
+-- not concern the shell.
 local START = [[
   ulimit -t 60
+  [ -z "${MEMORY-}" ] || ulimit -v "$MEMORY"
   [ -z "${PRELOAD-}" ] || export LD_PRELOAD="$PRELOAD"
   exec "$@" 2>&1
 ]]
@@ -120,7 +122,7 @@ end
 
 ---Runs a program to its end.
 ---@param command string[]
----@param env table<string, string> `PRELOAD` is a library to preload
+---@param env table<string, string> `PRELOAD` is a library to preload, `MEMORY` a limit in KiB
 ---@param seconds number
 ---@return torture.result
 function runs.run(command, env, seconds)
