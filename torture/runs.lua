@@ -40,6 +40,20 @@ local function processes_with(mark)
   return pids
 end
 
+-- What each of these processes waits for, as far as the kernel says it.
+local function describe_processes(pids)
+  local lines = {}
+  for i, pid in ipairs(pids) do
+    local function show(name)
+      return (slurp(("/proc/%d/%s"):format(pid, name)) or "?"):gsub("%z", " "):gsub("%s+$", "")
+    end
+    local state = show("status"):match "State:%s*(%C+)" or "gone"
+    lines[i] = ("process %d (%s): %s, in %s, system call %s"):format(pid, show "cmdline", state, show "wchan",
+      show "syscall")
+  end
+  return table.concat(lines, "\n")
+end
+
 local function kill_all(pids)
   for _, pid in ipairs(pids) do os.execute(("kill -KILL %d 2> /dev/null"):format(pid)) end
 end
@@ -137,6 +151,7 @@ function runs.run(command, env, seconds)
   local result = { text = text, status = status, signal = signal }
   if not status and not signal then
     result.problem = ("still ran after %d s"):format(seconds)
+    result.text = result.text .. describe_processes(processes_with(mark))
   end
   process:close()
   local left = runs.await_none(mark)
