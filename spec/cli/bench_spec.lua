@@ -2,6 +2,7 @@
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 
 local json = core.json
 
@@ -124,11 +125,11 @@ describe("pintle bench", function()
   end)
 
   it("reports the results so far when it is interrupted", function()
-    local path <close> = cli.scratch()
+    local path <close> = files.scratch()
     local code = ("local file <close> = io.open(%q, 'a') file:write 'x'"):format(path.path)
     local words = cli.words("bench", "-d", "gevals", "--json", "--seconds", "10m", plugin(code), "--", "go")
     local started <close> = cli.start(words, { stdin = "null" })
-    cli.await(function() return #cli.slurp(path.path) > 20 end)
+    cli.await(function() return #files.read(path.path) > 20 end)
     assert(started.process:kill "INT")
     local out, _, status = started:finish()
     assert.equal(130, status)

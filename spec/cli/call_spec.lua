@@ -1,7 +1,7 @@
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
-local folders = require "spec.support.folder"
+local files = require "spec.support.files"
 local options = require "pintle.cli.options"
 
 local json = core.json
@@ -111,7 +111,7 @@ describe("pintle call", function()
   end)
 
   it("cancels the operation on Ctrl-C, and exits with 130", function()
-    local scratch <close> = cli.scratch()
+    local scratch <close> = files.scratch()
     local code = ([[
       ctx:log("info", "begun")
       ctx:sleep(600)
@@ -125,7 +125,7 @@ describe("pintle call", function()
     local out, err, status = started:finish()
     assert.same({ "", "pintle: interrupted: go was cancelled\n", 130 }, { out, err, status })
     assert.truthy(heard:find "begun")
-    assert.equal("true", cli.slurp(scratch.path))
+    assert.equal("true", files.read(scratch.path))
   end)
 
   it("ends at once on the second Ctrl-C, and kills the plugin", function()
@@ -185,22 +185,22 @@ describe("pintle call, with a result that has images or other bytes,", function(
   end)
 
   it("saves them with -o, each in a file of its own", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     local path = folder.path .. "/picture"
     local outcome = call_in(folder, plugin(CODE), "--", "go")
     assert.same({ ("pintle: saved %s.png [image/png, 11 bytes]\npintle: saved %s-2.png [application/octet-stream, "
       .. "3 bytes]\n"):format(path, path), 0 }, { outcome[2], outcome[3] })
-    assert.equal(PNG, cli.slurp(path .. ".png"))
-    assert.equal("xyz", cli.slurp(path .. "-2.png"))
+    assert.equal(PNG, files.read(path .. ".png"))
+    assert.equal("xyz", files.read(path .. "-2.png"))
     call("-d", "mcp", "--log", "silent", "-o", folder.path, plugin(CODE), "--", "go")
-    assert.equal(PNG, cli.slurp(folder.path .. "/image-1.png"))
-    assert.equal("xyz", cli.slurp(folder.path .. "/a.bin"))
+    assert.equal(PNG, files.read(folder.path .. "/image-1.png"))
+    assert.equal("xyz", files.read(folder.path .. "/a.bin"))
   end)
 
   it("saves the text of a result that has only text", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     assert.equal(0, call_in(folder, cli.GREETER, "--", "greet", "name=Ada")[3])
-    assert.equal("Hello, Ada", cli.slurp(folder.path .. "/picture.png"))
+    assert.equal("Hello, Ada", files.read(folder.path .. "/picture.png"))
   end)
 
   it("writes the bytes to stdout with -o -, and the rest to stderr", function()
@@ -215,12 +215,12 @@ describe("pintle call, with a result that has images or other bytes,", function(
   end)
 
   it("saves nothing outside of the given directory", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     local evil = [[
       return { content = { { type = "resource", resource = { uri = "file:///a/..", blob = pintle.bytes "x" } } } }
     ]]
     assert.equal(0, call("-d", "mcp", "--log", "silent", "-o", folder.path .. "/", plugin(evil), "--", "go")[3])
-    assert.equal("x", cli.slurp(folder.path .. "/file-1.bin"))
+    assert.equal("x", files.read(folder.path .. "/file-1.bin"))
   end)
 end)
 

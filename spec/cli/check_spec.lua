@@ -3,7 +3,7 @@ local checks = require "spec.support.checks"
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
-local folders = require "spec.support.folder"
+local files = require "spec.support.files"
 local lfs = require "lfs"
 local verdicts_of = require "spec.support.verdicts"
 
@@ -71,7 +71,7 @@ describe("a good plugin", function()
   end)
 
   it("passes as an MCP server with tools", function()
-    local folder <close> = cli.scratch()
+    local folder <close> = files.scratch()
     os.remove(folder.path)
     assert(lfs.mkdir(folder.path))
     local command = { "lua5.4", "examples/notes-mcp/plugin.lua", folder.path }
@@ -521,7 +521,7 @@ describe("pintle check", function()
   end
 
   it("passes the workspace to a language server in every probe", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     local root = folder.path .. "/a b"
     assert(lfs.mkdir(root))
     local uri = "file://" .. folder.path .. "/a%20b"

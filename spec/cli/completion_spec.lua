@@ -2,7 +2,7 @@
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
-local folders = require "spec.support.folder"
+local files = require "spec.support.files"
 local lfs = require "lfs"
 local main = require "pintle.cli.main"
 local terminals = require "spec.support.terminal"
@@ -25,15 +25,15 @@ end
 
 local function script_for(shell, folder)
   local path = folder.path .. "/_pintle"
-  cli.write(path, (cli.run { "completion", shell }))
+  files.write(path, (cli.run { "completion", shell }))
   return path
 end
 
 -- A folder with files to complete.
 local function stage()
-  local folder = folders.new()
-  cli.write(folder.path .. "/talk.jsonl", "")
-  cli.write(folder.path .. "/a file", "")
+  local folder = files.folder()
+  files.write(folder.path .. "/talk.jsonl", "")
+  files.write(folder.path .. "/a file", "")
   assert(os.execute("mkdir " .. folder.path .. "/inner"))
   return folder
 end
@@ -111,7 +111,7 @@ describe("completion in bash", function()
   where "bash"("neither offers nor runs names that a shell would expand", function()
     local folder <close> = stage()
     local path = folder.path .. "/evil.lua"
-    cli.write(path, [[
+    files.write(path, [[
       local plugin = require "pintle".plugin { name = "evil", version = "1.0.0" }
       for _, name in ipairs { "$(touch pwned)", "`touch pwned`", "a;b", "good" } do
         plugin:operation(name, {}, print)
@@ -207,8 +207,8 @@ describe("the manual page", function()
   local try = core.which "col" and where "man" or pending
 
   try("is rendered without a warning, and has every command and option", function()
-    local scratch <close> = cli.scratch()
-    cli.write(scratch.path, (cli.run { "manual" }))
+    local scratch <close> = files.scratch()
+    files.write(scratch.path, (cli.run { "manual" }))
     local text, code = children.run {
       command = { "sh", "-c", 'exec 2>&1; man --warnings=all -l "$1" | col -bx', "sh", scratch.path }, stdin = "null",
       env = { LC_ALL = "C.UTF-8", MANWIDTH = "100", MANPAGER = "cat", MANROFFOPT = "-c" },
@@ -239,7 +239,7 @@ describe("the files in share", function()
     ["man/man1/pintle.1"] = { "manual" },
   } do
     it("are up to date: " .. path, function()
-      assert.equal((cli.run(words)), cli.slurp("share/" .. path), "script/share writes it anew")
+      assert.equal((cli.run(words)), files.read("share/" .. path), "script/share writes it anew")
     end)
   end
 end)

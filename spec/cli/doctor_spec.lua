@@ -2,25 +2,16 @@ local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
-local lfs = require "lfs"
+local files = require "spec.support.files"
 
-local nothing_left, folder
+local folder
 
-before_each(function()
-  nothing_left = children.stock()
-  folder = os.tmpname()
-  os.remove(folder)
-  assert(lfs.mkdir(folder))
-end)
-
-after_each(function()
-  os.execute("rm -r " .. folder)
-  nothing_left()
-end)
+children.leave_nothing()
+files.give_each_a_folder(function(path) folder = path end)
 
 -- Runs the doctor with these modules found before all others.
 local function examine(modules, ...)
-  for name, code in pairs(modules) do cli.write(("%s/%s.lua"):format(folder, name), code) end
+  for name, code in pairs(modules) do files.write(("%s/%s.lua"):format(folder, name), code) end
   return cli.run({ "doctor", ... }, { env = { LUA_PATH = folder .. "/?.lua;" .. os.getenv "LUA_PATH" } })
 end
 

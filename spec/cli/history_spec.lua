@@ -1,8 +1,7 @@
 -- The history of the prompt of `pintle run`: saving, secrets, searching.
 local children = require "spec.support.children"
-local cli = require "spec.support.cli"
 local core = require "pintle.core"
-local folders = require "spec.support.folder"
+local files = require "spec.support.files"
 local histories = require "pintle.cli.run.history"
 local is_secret = histories.is_secret
 local lfs = require "lfs"
@@ -17,7 +16,7 @@ end
 
 describe("the history of the prompt", function()
   it("is in a file and a folder that only the owner can read", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     local path = folder.path .. "/a/b/history"
     local history = histories.new(path)
     assert.same({}, history.lines)
@@ -30,9 +29,9 @@ describe("the history of the prompt", function()
   end)
 
   it("gets its permissions before anything is written", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     local path = folder.path .. "/history"
-    cli.write(path, "one\n")
+    files.write(path, "one\n")
     assert(os.execute("chmod 644 " .. path))
     histories.new(path):keep_line "two"
     assert.equal("rw-------", lfs.attributes(path, "permissions"))
@@ -40,17 +39,17 @@ describe("the history of the prompt", function()
   end)
 
   it("leaves out repeated lines and lines with control characters", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     local path = folder.path .. "/history"
     local history = histories.new(path)
     for _, line in ipairs { "one", "one", "a\27[31m", "\xFF", ("x"):rep(5000), "two" } do history:keep_line(line) end
     assert.same({ "one", "two" }, lines_of(path))
-    cli.write(path, "one\na\27[31m\n\xFF\ntwo\n")
+    files.write(path, "one\na\27[31m\n\xFF\ntwo\n")
     assert.same({ "one", "two" }, histories.new(path).lines)
   end)
 
   it("is shared by prompts that run at the same time", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     local path = folder.path .. "/history"
     local one, other = histories.new(path), histories.new(path)
     one:keep_line "a"
@@ -60,16 +59,16 @@ describe("the history of the prompt", function()
   end)
 
   it("is limited in length", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     local path = folder.path .. "/history"
     local text = {}
     for i = 1, 2001 do text[i] = "line " .. i end
-    cli.write(path, table.concat(text, "\n") .. "\n")
+    files.write(path, table.concat(text, "\n") .. "\n")
     local history = histories.new(path)
     assert.same({ 1000, "line 1002", "line 2001" }, { #history.lines, history.lines[1], history.lines[1000] })
     assert.same(history.lines, lines_of(path))
     assert.equal("rw-------", lfs.attributes(path, "permissions"))
-    cli.write(path, ("x"):rep(4000, "\n") .. "\n" .. (("y"):rep(4000) .. "\n"):rep(600))
+    files.write(path, ("x"):rep(4000, "\n") .. "\n" .. (("y"):rep(4000) .. "\n"):rep(600))
     histories.new(path)
     assert.is_true(lfs.attributes(path, "size") <= 1 << 20)
     assert.is_nil(lfs.attributes(path .. ".new"))
@@ -83,7 +82,7 @@ describe("the history of the prompt", function()
   end)
 
   it("does not open or change a path that is not a regular file", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     local path = folder.path .. "/history"
     assert(os.execute("mkfifo -m 644 " .. path))
     local begun = core.now()

@@ -2,7 +2,7 @@ local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
-local folders = require "spec.support.folder"
+local files = require "spec.support.files"
 
 children.leave_nothing()
 
@@ -81,8 +81,8 @@ OPERATIONS
   end)
 
   it("shows instructions, resources, templates and prompts of an MCP server", function()
-    local folder <close> = folders.new()
-    cli.write(folder.path .. "/tea.md", "# Tea\n")
+    local folder <close> = files.folder()
+    files.write(folder.path .. "/tea.md", "# Tea\n")
     local notes = { "lua5.4", "examples/notes-mcp/plugin.lua", folder.path }
     local out, err, status = table.unpack(inspect("-d", "mcp", notes))
     assert.same({ "", 0 }, { err, status })

@@ -1,7 +1,7 @@
 -- The command as a whole: its command line, exit statuses, and finding its modules.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
-local folders = require "spec.support.folder"
+local files = require "spec.support.files"
 local lfs = require "lfs"
 local main = require "pintle.cli.main"
 
@@ -87,12 +87,12 @@ More: pintle help inspect
   end)
 
   it("suggests a better command for a program that cannot be run", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     local function advice(word)
       return cli.outcome({}, { command = { lfs.currentdir() .. "/bin/pintle", "inspect", word, "-v" },
         cwd = folder.path })[2]:match "; ([^\n]*)\n"
     end
-    cli.write(folder.path .. "/plugin.lua", "")
+    files.write(folder.path .. "/plugin.lua", "")
     assert.equal("did you mean lua5.4 plugin.lua -v?", advice "plugin.lua")
     assert(os.execute(("chmod +x %s/plugin.lua"):format(folder.path)))
     assert.equal("did you mean ./plugin.lua -v?", advice "plugin.lua")
@@ -146,13 +146,7 @@ end)
 describe("pintle, finding its modules,", function()
   local folder
 
-  before_each(function()
-    folder = os.tmpname()
-    os.remove(folder)
-    assert(lfs.mkdir(folder))
-  end)
-
-  after_each(function() os.execute("rm -r " .. folder) end)
+  files.give_each_a_folder(function(path) folder = path end)
 
   -- An environment without the variables that script/lua sets.
   local function bare(env)
@@ -183,7 +177,7 @@ describe("pintle, finding its modules,", function()
   end)
 
   it("reports a missing argparse, and still runs the doctor", function()
-    cli.write(folder .. "/argparse.lua", "error 'broken on purpose'")
+    files.write(folder .. "/argparse.lua", "error 'broken on purpose'")
     local env = { LUA_PATH = folder .. "/?.lua;" .. os.getenv "LUA_PATH" }
     local _, err, status = cli.run({ "inspect", "true" }, { env = env })
     assert.equal(2, status)

@@ -4,7 +4,7 @@ local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
 local new = require "pintle.cli.new"
-local folders = require "spec.support.folder"
+local files = require "spec.support.files"
 local hosts = require "pintle.host"
 local lfs = require "lfs"
 
@@ -32,7 +32,7 @@ local BUSTED = [[exec lua5.4 -e 'require "busted.runner" { standalone = false }'
 for _, name in ipairs(dialects.names()) do
   describe("a new plugin that speaks " .. name, function()
     it("runs with the printed commands, and is discovered by hosts", function()
-      local folder <close> = folders.new()
+      local folder <close> = files.folder()
       local made = pintle(folder, "new", "tea", "--dialect", name)
       assert.same({ "", 0 }, { made[2], made[3] })
       local greeting = made[1]:match "\n  pintle (call [^\n]*)\n"
@@ -48,19 +48,19 @@ for _, name in ipairs(dialects.names()) do
     end)
 
     it("passes its spec, which fails when the plugin is broken", function()
-      local folder <close> = folders.new()
+      local folder <close> = files.folder()
       pintle(folder, "new", "-d", name, "tea")
       local path = folder.path .. "/tea"
       local text, code = shell(BUSTED, path)
       assert.equal(0, code, text)
       assert.truthy(text:find "ok 1", text)
-      cli.write(path .. "/plugin.lua", (cli.slurp(path .. "/plugin.lua"):gsub("Hello, ", "Good bye, ")))
+      files.write(path .. "/plugin.lua", (files.read(path .. "/plugin.lua"):gsub("Hello, ", "Good bye, ")))
       text, code = shell(BUSTED, path)
       assert.equal(1, code, text)
     end);
 
     (core.which "luacheck" and it or pending)("has nothing that luacheck minds", function()
-      local folder <close> = folders.new()
+      local folder <close> = files.folder()
       pintle(folder, "new", "-d", name, "tea")
       local text, code = shell("luacheck --no-color .", folder.path .. "/tea")
       assert.equal(0, code, text)
@@ -68,11 +68,11 @@ for _, name in ipairs(dialects.names()) do
     end)
 
     it("works with the configuration in its README, in an AI client and in an editor", function()
-      local folder <close> = folders.new()
+      local folder <close> = files.folder()
       pintle(folder, "new", "-d", name, "tea")
       assert.equal("rwxr-xr-x", lfs.attributes(folder.path .. "/tea/plugin.lua", "permissions"))
-      assert.truthy(cli.slurp(folder.path .. "/tea/plugin.lua"):find "^#!/usr/bin/env lua5.4\n")
-      local readme = cli.slurp(folder.path .. "/tea/README.md")
+      assert.truthy(files.read(folder.path .. "/tea/plugin.lua"):find "^#!/usr/bin/env lua5.4\n")
+      local readme = files.read(folder.path .. "/tea/README.md")
       local server = core.json.decode(readme:match "```json\n(.-)```").mcpServers.tea
       assert.equal("Hello, Ada", greet("mcp", { server.command, table.unpack(server.args) }))
       local client = load("return " .. readme:match "vim%.lsp%.start (%b{})", "README", "t",
@@ -85,12 +85,12 @@ for _, name in ipairs(dialects.names()) do
     end)
 
     it("leaves no placeholder in a file, and explains how to test the plugin", function()
-      local folder <close> = folders.new()
+      local folder <close> = files.folder()
       pintle(folder, "new", "-d", name, "tea")
       for _, file in ipairs { "plugin.lua", "spec/plugin_spec.lua", "README.md", "manifest.json" } do
-        assert.is_nil(cli.slurp(folder.path .. "/tea/" .. file):find "@[%l_]+@")
+        assert.is_nil(files.read(folder.path .. "/tea/" .. file):find "@[%l_]+@")
       end
-      local readme = cli.slurp(folder.path .. "/tea/README.md")
+      local readme = files.read(folder.path .. "/tea/README.md")
       assert.truthy(readme:find(("\nbusted --lua=%s/script/lua\n"):format(ROOT), 1, true), readme)
       assert.truthy(readme:find("pintle call -d " .. name, 1, true))
     end)
@@ -99,26 +99,26 @@ end
 
 describe("pintle new", function()
   it("creates the directory at a path", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     assert.equal(0, pintle(folder, "new", folder.path .. "/tea/")[3])
-    assert.truthy(cli.slurp(folder.path .. "/tea/plugin.lua"):find('name = "tea"', 1, true))
+    assert.truthy(files.read(folder.path .. "/tea/plugin.lua"):find('name = "tea"', 1, true))
   end)
 
   it("overwrites nothing", function()
-    local folder <close> = folders.new()
-    cli.write(folder.path .. "/file", "precious")
+    local folder <close> = files.folder()
+    files.write(folder.path .. "/file", "precious")
     assert(lfs.mkdir(folder.path .. "/empty"))
     assert(lfs.link("nowhere", folder.path .. "/link", true))
     for _, name in ipairs { "file", "empty", "link" } do
       assert.same({ "", ("pintle: %s: it exists already; nothing was created\n"):format(name), 64 },
         pintle(folder, "new", name))
     end
-    assert.equal("precious", cli.slurp(folder.path .. "/file"))
+    assert.equal("precious", files.read(folder.path .. "/file"))
     assert.is_nil(lfs.attributes(folder.path .. "/empty/plugin.lua"))
   end)
 
   it("refuses invalid names and unknown dialects", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     for _, name in ipairs { "", "/", "..", "1st", "a b", "a.b", "-", "a\nb" } do
       local outcome = pintle(folder, "new", "--", name)
       assert.equal(64, outcome[3], name)
@@ -131,7 +131,7 @@ describe("pintle new", function()
   end)
 
   it("leaves no file when it fails", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     local outcome = pintle(folder, "new", "no/tea")
     assert.same({ "", "pintle: no/tea: No such file or directory; nothing was created\n", 64 }, outcome)
     local path = folder.path .. "/tea"

@@ -4,18 +4,20 @@ local cli = require "spec.support.cli"
 local connect = require "pintle.connect"
 local core = require "pintle.core"
 local differences = require("pintle.cli.json_values").differences
+local files = require "spec.support.files"
 local hosts = require "pintle.host"
 local json_values = require "pintle.cli.json_values"
 
 local json = core.json
 local path
 
-cli.give_each_a_path(function(given) path = given end)
+children.leave_nothing()
+files.give_each_a_path(function(given) path = given end)
 
 local function write(...)
   local lines = { '{"trace":1,"time":0,"command":["no-such-program"]}', ... }
   for i = 2, #lines do lines[i] = lines[i]:gsub("^{", '{"time":0,') end
-  cli.write(path, table.concat(lines, "\n") .. "\n")
+  files.write(path, table.concat(lines, "\n") .. "\n")
 end
 
 local function from(whom, message) return ('{"from":"%s","message":%s}'):format(whom, message) end
@@ -220,7 +222,7 @@ describe("a recorded host", function()
     local complaint = 'pintle: unknown framing "morse"\n'
     assert.same({ "", complaint, 64 }, replay(path, "--", "cat"))
     assert.same({ "", complaint, 64 }, cli.outcome { "replay", path })
-    cli.write(path, '{"trace":1,"time":0}\n')
+    files.write(path, '{"trace":1,"time":0}\n')
     assert.same({ "", ("pintle: %s does not contain the command; give one after --\n"):format(path), 64 }, replay(path))
   end)
 

@@ -3,7 +3,7 @@ local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local new_editor = require("pintle.cli.run.prompt").new_editor
-local folders = require "spec.support.folder"
+local files = require "spec.support.files"
 local new_keys = require("pintle.cli.run.prompt").new_keys
 local lfs = require "lfs"
 local split = require("pintle.cli.run.commands").split_line
@@ -50,10 +50,10 @@ plugin:serve()
 
 -- A folder with the plugin `tea`.
 local function stage()
-  local folder = folders.new()
+  local folder = files.folder()
   folder.plugins, folder.note = folder.path .. "/plugins", folder.path .. "/note"
   assert(lfs.mkdir(folder.plugins))
-  cli.write(folder.plugins .. "/tea", PLUGIN)
+  files.write(folder.plugins .. "/tea", PLUGIN)
   assert(os.execute("chmod +x " .. folder.plugins .. "/tea"))
   return folder
 end
@@ -78,7 +78,7 @@ A cup of lapsang souchong
 
   it("prints names without characters that change the text direction", function()
     local folder <close> = stage()
-    cli.write(folder.plugins .. "/tea", (PLUGIN:gsub('"bring"', '"br\\u{202E}"')))
+    files.write(folder.plugins .. "/tea", (PLUGIN:gsub('"bring"', '"br\\u{202E}"')))
     assert.same({ "PLUGIN  VERSION  OPERATIONS\ntea     1.2.3    brew br? call_later die\n", "", 0 },
       run(folder, "plugins"))
   end)
@@ -112,7 +112,7 @@ tea brew leaf=assam
 
   it("stops at quit, and reads commands from a file", function()
     local folder <close> = stage()
-    cli.write(folder.path .. "/script", "tea brew leaf=a\nquit\ntea brew leaf=b\n")
+    files.write(folder.path .. "/script", "tea brew leaf=a\nquit\ntea brew leaf=b\n")
     local text, code = children.run {
       command = { "sh", "-c", 'exec bin/pintle run "$1" < "$2"', "sh", folder.plugins, folder.path .. "/script" },
     }
@@ -134,7 +134,7 @@ tea brew leaf=assam
 
   it("reports plugins that fail to start, and runs the others", function()
     local folder <close> = stage()
-    cli.write(folder.plugins .. "/bad", "#!/bin/sh\nexit 3\n")
+    files.write(folder.plugins .. "/bad", "#!/bin/sh\nexit 3\n")
     assert(os.execute("chmod +x " .. folder.plugins .. "/bad"))
     local out, err, status = table.unpack(run(folder, "tea brew leaf=a\n"))
     assert.same({ "A cup of a\n", 2 }, { out, status })
@@ -165,7 +165,7 @@ tea brew leaf=assam
     started.process:kill "INT"
     local _, err, status = started:finish()
     assert.same({ "pintle: interrupted: the operation was cancelled\n", 130 }, { err, status })
-    assert.equal("true", cli.slurp(folder.note))
+    assert.equal("true", files.read(folder.note))
     assert.is_false(cli.is_running(plugin))
   end)
 end)
@@ -193,8 +193,8 @@ describe("pintle run, with one program,", function()
   end)
 
   it("lists and prints resources and prompts", function()
-    local folder <close> = folders.new()
-    cli.write(folder.path .. "/tea.md", "# Tea\nSencha\n")
+    local folder <close> = files.folder()
+    files.write(folder.path .. "/tea.md", "# Tea\nSencha\n")
     local out, err, status = table.unpack(run_program(
       "resources\nread note:///tea\nprompts\nprompt summarize name=tea\n", "-d", "mcp", "--", "lua5.4",
       "examples/notes-mcp/plugin.lua", folder.path))
@@ -283,8 +283,8 @@ describe("pintle run, at a terminal,", function()
   end))
 
   try("welcomes the user, and completes operations, methods, resources and prompts of one program", function()
-    local folder <close> = folders.new()
-    cli.write(folder.path .. "/tea.md", "# Tea\n")
+    local folder <close> = files.folder()
+    files.write(folder.path .. "/tea.md", "# Tea\n")
     local terminal <close> = terminals.start({ "bin/pintle", "run", "--no-history", "-d", "mcp", "--", "lua5.4",
       "examples/notes-mcp/plugin.lua", folder.path }, { env = { TERM = "xterm", NO_COLOR = "1" } })
     terminal:expect "notes 1.0.0 speaks mcp, and has "
@@ -302,7 +302,7 @@ describe("pintle run, at a terminal,", function()
 
   try("does not complete names with control characters", function()
     local folder <close> = stage()
-    cli.write(folder.plugins .. "/tea", (PLUGIN:gsub('"bring"', '"br\\u{202E}"')))
+    files.write(folder.plugins .. "/tea", (PLUGIN:gsub('"bring"', '"br\\u{202E}"')))
     local terminal <close> = at_terminal(folder)
     terminal:say "tea br\t"
     terminal:expect "pintle> tea brew "
@@ -336,7 +336,7 @@ describe("pintle run, at a terminal,", function()
     first:expect "pintle> tea brew leaf=sencha token=x"
     first:say "\21quit\n"
     assert.equal(0, first:finish())
-    assert.equal("tea brew leaf=assam\nquit\n", cli.slurp(path))
+    assert.equal("tea brew leaf=assam\nquit\n", files.read(path))
     assert.equal("rw-------", lfs.attributes(path, "permissions"))
     local second <close> = at_terminal(folder)
     second:say "\16\16\n"
@@ -384,7 +384,7 @@ describe("pintle run, at a terminal,", function()
     terminal:expect "later\r\n"
     terminal:say "tea brew leaf=ass"
     terminal:expect "leaf=ass"
-    cli.write(folder.note, "")
+    files.write(folder.note, "")
     terminal:expect "\r\27[Kinfo  tea stderr| tea is ready\r\n\r\27[Kpintle> tea brew leaf=ass"
     terminal:say "am\n"
     terminal:expect "A cup of assam\r\n"
@@ -432,12 +432,12 @@ describe("pintle run, at a terminal,", function()
     for _, ending in ipairs { "\4", "TERM" } do
       local terminal <close> = terminals.start({ "sh", "-c", shell }, { env = { TERM = "xterm", PINTLE_HISTORY = "" } })
       terminal:expect "pintle> "
-      local pid = math.tointeger(tonumber((cli.slurp(folder.path .. "/pid"))))
+      local pid = math.tointeger(tonumber((files.read(folder.path .. "/pid"))))
       local plugin = cli.await_child(pid, "tea")
       if ending == "TERM" then os.execute("kill " .. pid) else terminal:say(ending) end
       terminal:finish()
       assert.is_false(cli.is_running(plugin))
-      assert.equal(cli.slurp(folder.path .. "/before"), cli.slurp(folder.path .. "/after"))
+      assert.equal(files.read(folder.path .. "/before"), files.read(folder.path .. "/after"))
     end
   end)
 

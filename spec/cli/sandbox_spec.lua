@@ -2,7 +2,7 @@
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
-local folder = require "spec.support.folder"
+local files = require "spec.support.files"
 
 local landlock, has_filter = core.sandbox()
 local can = landlock >= 6 and has_filter
@@ -23,12 +23,12 @@ describe("--sandbox", function()
 
   before_each(function()
     nothing_left = children.stock()
-    place = folder.new()
+    place = files.folder()
     local path = assert(core.realpath(place.path))
     os.execute("mkdir " .. path .. "/plugins")
-    cli.write(path .. "/secret", "the secret\n")
+    files.write(path .. "/secret", "the secret\n")
     plugin = path .. "/plugins/reader.lua"
-    cli.write(plugin, READER:format(path .. "/secret"))
+    files.write(plugin, READER:format(path .. "/secret"))
     os.execute("chmod 755 " .. plugin)
   end)
 
@@ -69,7 +69,7 @@ describe("--sandbox", function()
   end)
 
   it_restricts("restricts a program that `trace` runs", function(sandbox)
-    local scratch <close> = cli.scratch()
+    local scratch <close> = files.scratch()
     local out = cli.run(words_of("trace", sandbox, "-o", scratch.path, "sh", "-c",
       'read -r line < "$0" || line=nothing; echo "$line"', place.path .. "/secret"))
     return (out:gsub("\n$", ""))
@@ -123,7 +123,7 @@ describe("pintle doctor", function()
 
   it("reports that Landlock is missing on a system without it", function()
     if not can then return pending "this system has no sandbox" end
-    local place <close> = folder.new()
+    local place <close> = files.folder()
     local without = place.path .. "/without"
     assert.is_true(os.execute(("${CC:-cc} -w -o %s spec/support/without.c"):format(without)))
     local found = findings(without)["sandbox: Landlock"]

@@ -1,9 +1,12 @@
+local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 
 local path
 
-cli.give_each_a_path(function(given) path = given end)
+children.leave_nothing()
+files.give_each_a_path(function(given) path = given end)
 
 local START = '{"trace":1,"time":0.0,"command":["my","plugin"],"cwd":"/","pid":1,"at":"2026-01-01T00:00:00Z",'
   .. '"pintle":"scm"}'
@@ -33,7 +36,7 @@ local RECORDING = {
   '{"time":1.8,"exit":{"signal":"TERM"}}',
 }
 
-local function write(lines) cli.write(path, table.concat(lines, "\n") .. "\n") end
+local function write(lines) files.write(path, table.concat(lines, "\n") .. "\n") end
 
 local function show(...)
   write(RECORDING)
@@ -101,7 +104,7 @@ describe("pintle show", function()
     } do
       lines[#lines + 1] = ('{"time":%d,"from":"host","message":{"jsonrpc":"2.0",%s}}'):format(#lines, message)
     end
-    cli.write(path, table.concat(lines, "\n") .. "\n")
+    files.write(path, table.concat(lines, "\n") .. "\n")
     local out = cli.outcome { "show", path }[1]
     assert.truthy(out:find '\n *→ never answered: a #1\n *→ never answered: c #"2"\n$', out)
   end)

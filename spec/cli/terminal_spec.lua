@@ -2,6 +2,7 @@
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 
 -- The output of the command when stdout and stderr are a terminal.
 local function on_terminal(words, env)
@@ -105,7 +106,7 @@ describe("on a terminal", function()
     local text = children.run { command = { "script", "-qec", tracing, "/dev/null" }, env = { TERM = "xterm" } }
     assert.truthy(text:find("tea?????\r\n", 1, true) and text:find('"name":"p????"', 1, true), text)
     assert.is_false(turns(text), text)
-    assert.is_true(turns(cli.slurp(path)))
+    assert.is_true(turns(files.read(path)))
     for _, words in ipairs { { "show", path }, { "show", "--json", path }, { "replay", "--as", "host", path } } do
       text = on_terminal(words)
       assert.is_false(turns(text), text)
@@ -118,7 +119,7 @@ describe("on a terminal", function()
   try("`trace` and `replay` explain that they wait for a host", function()
     local path, waiting = os.tmpname(), "pintle: waiting for messages on stdin: a host has to start this command"
     assert.truthy((on_terminal(cli.words("trace", "-o", path, cli.GREETER))):find(waiting, 1, true))
-    assert.is_nil(cli.slurp(path):find("waiting", 1, true))
+    assert.is_nil(files.read(path):find("waiting", 1, true))
     local _, err = cli.run(cli.words("trace", "-o", path, cli.GREETER))
     assert.equal("", err)
     assert.truthy((on_terminal { "replay", "--timeout", "0.1s", path }):find(waiting, 1, true))

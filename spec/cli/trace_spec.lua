@@ -2,6 +2,7 @@
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 local hosts = require "pintle.host"
 local lfs = require "lfs"
 local loop = require "pintle.loop"
@@ -10,7 +11,8 @@ local connect = require "pintle.connect"
 local json = core.json
 local path
 
-cli.give_each_a_path(function(given) path = given end)
+children.leave_nothing()
+files.give_each_a_path(function(given) path = given end)
 
 local function trace(...) return cli.words("trace", "-o", path, "--", ...) end
 
@@ -111,7 +113,7 @@ describe("a traced conversation", function()
     started:read "ready\n"
     local first = ("x"):rep(999) .. "\n" -- leaves room for a part of the next write
     started:say(first)
-    cli.await(function() return cli.slurp(path):find "xxx" end)
+    cli.await(function() return files.read(path):find "xxx" end)
     local text, at = random_bytes(1 << 20), 1
     local stdin = started.process.stdin
     while core.poll(0.2, stdin, "w") do at = at + assert(stdin:write(text:sub(at))) end
@@ -233,7 +235,7 @@ describe("the recording", function()
   it("is complete even if the tracer is killed, which kills the plugin, too", function()
     local started <close> = cli.start(trace(children.sh "echo $$; exec sleep 600"))
     local pid = started:read "\n":match "%d+"
-    cli.await(function() return cli.slurp(path):find "noise" end)
+    cli.await(function() return files.read(path):find "noise" end)
     started.process:kill "KILL"
     assert.equal("KILL", (select(3, started:finish())))
     cli.await(function() return not cli.is_running(pid) end)
@@ -243,7 +245,7 @@ describe("the recording", function()
   it("goes to the given file, with the process id of the plugin in its name", function()
     local started <close> = cli.start({ "trace", "-o", path .. ".%p", "sh", "-c", "echo $$" }, { stdin = "null" })
     local pid = started:finish():match "%d+"
-    assert.truthy(cli.slurp(path .. "." .. pid):find('"pid":' .. pid, 1, true))
+    assert.truthy(files.read(path .. "." .. pid):find('"pid":' .. pid, 1, true))
     os.remove(path .. "." .. pid)
   end)
 
@@ -288,7 +290,7 @@ describe("the end of a traced program", function()
 
   it("comes after all of its output", function()
     local started <close> = cli.start(trace(children.sh "head -c 200000 /dev/zero; echo bye >&2"), { stdin = "null" })
-    cli.await(function() return cli.slurp(path):find "bye" end)
+    cli.await(function() return files.read(path):find "bye" end)
     local out, err, status = started:finish()
     assert.same({ 200000, "bye\n", 0 }, { #out, err, status })
   end)

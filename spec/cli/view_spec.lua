@@ -3,6 +3,7 @@ local bytes = require "pintle.bytes"
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 local lfs = require "lfs"
 
 local null = core.json.null
@@ -63,7 +64,7 @@ local ROWS = {
   { 0.06, "", "failure", "ended with signal TERM", null, null, null, null, null, null },
 }
 
-local function write(lines) cli.write(path, table.concat(lines, "\n") .. "\n") end
+local function write(lines) files.write(path, table.concat(lines, "\n") .. "\n") end
 
 -- The page made of these lines, with the given options.
 local function page_of(lines, ...)
@@ -111,11 +112,11 @@ describe("pintle view", function()
   it("writes beside the recording by default", function()
     write(RECORDING)
     assert.same({ "", "", 0 }, cli.outcome { "view", path })
-    local page = cli.slurp(folder .. "/talk.html")
+    local page = files.read(folder .. "/talk.html")
     assert.same(ROWS, rows_of(page))
     assert.same({ page, "", 0 }, cli.outcome { "view", path, "-o", "-" })
     assert.same({ "", "", 0 }, cli.outcome { "view", path, "-o", folder .. "/other" })
-    assert.equal(page, cli.slurp(folder .. "/other"))
+    assert.equal(page, files.read(folder .. "/other"))
     local started <close> = cli.start { "view", "-" }
     started:say(table.concat(RECORDING, "\n") .. "\n")
     started.process.stdin:close()
@@ -160,9 +161,9 @@ describe("pintle view, of two recordings,", function()
   it("makes one page of both, named after both", function()
     write(RECORDING)
     local other = folder .. "/other.jsonl"
-    cli.write(other, START .. "\n" .. message '"b"' .. "\n")
+    files.write(other, START .. "\n" .. message '"b"' .. "\n")
     assert.same({ "", "", 0 }, cli.outcome { "view", path, other })
-    local page = cli.slurp(folder .. "/talk-other.html")
+    local page = files.read(folder .. "/talk-other.html")
     assert.same(ROWS, rows_of(page))
     local rows, facts = entries_of(page, "data other")
     assert.same({ 2, "other.jsonl" }, { #rows, facts.name })
@@ -189,13 +190,13 @@ describe("pintle view --open", function()
   it("opens the page in the browser of the environment, without waiting for it", function()
     write(RECORDING)
     local script, seen = folder .. "/browser", folder .. "/seen"
-    cli.write(script, ("#!/bin/sh\necho \"$@\" > '%s.new'; mv '%s.new' '%s'; sleep 1\n"):format(seen, seen, seen))
+    files.write(script, ("#!/bin/sh\necho \"$@\" > '%s.new'; mv '%s.new' '%s'; sleep 1\n"):format(seen, seen, seen))
     assert(os.execute("chmod +x " .. script))
     local name = folder .. "/it's a page; touch x.html"
     assert.same({ "", "", 0 }, open(script .. " --new", path, "-o", name))
     cli.await(function() return lfs.attributes(seen) end)
-    assert.equal("--new " .. name .. "\n", cli.slurp(seen))
-    assert.truthy(cli.slurp(name):find "</html>\n$")
+    assert.equal("--new " .. name .. "\n", files.read(seen))
+    assert.truthy(files.read(name):find "</html>\n$")
   end)
 
   it("reports that there is no browser, and keeps the page", function()
@@ -377,7 +378,7 @@ describe("a page", function()
     local count = 0
     for _, tag in ipairs { "script", "style" } do
       for text in page:gmatch(("<%s>(.-)</%s>"):format(tag, tag)) do
-        cli.write(path, text)
+        files.write(path, text)
         local digest = core.sha256(path):gsub("%x%x", function(hex) return string.char(tonumber(hex, 16)) end)
         assert.truthy(policy:find(bytes.new(digest)["$bytes"], 1, true), text:sub(1, 200))
         count = count + 1
@@ -414,7 +415,7 @@ describe("a page", function()
     local is_sanitized = (os.getenv "PINTLE_BUILD" or ""):find "sanitize" -- which takes more room by itself
     local limits = { memory = not is_sanitized and 24 << 20 or nil }
     assert.same({ "", "", 0 }, cli.outcome({ "view", path }, { limits = limits }))
-    local page = cli.slurp(folder .. "/talk.html")
+    local page = files.read(folder .. "/talk.html")
     local blocks = blocks_of(page, "data")
     assert.is_true(#page > 38 << 20 and #blocks > 8)
     local count = 0
@@ -428,7 +429,7 @@ describe("pintle view, on errors,", function()
     write { '{"time":1,"hello":2}' }
     assert.same({ "", ("pintle: %s: line 1: not a recording of `pintle trace`\n"):format(path), 64 },
       cli.outcome { "view", path })
-    cli.write(path, "")
+    files.write(path, "")
     assert.same({ "", ("pintle: %s: the file is empty\n"):format(path), 64 }, cli.outcome { "view", path })
     assert.is_nil(lfs.attributes(folder .. "/talk.html"))
     assert.equal(64, (select(3, cli.run { "view", folder .. "/nothing" })))
@@ -439,7 +440,7 @@ describe("pintle view, on errors,", function()
     local out, err, status = cli.run { "view", path }
     assert.same({ "", 64 }, { out, status })
     assert.truthy(err:find(path .. ": line 4: not JSON: ", 1, true), err)
-    local page = cli.slurp(folder .. "/talk.html")
+    local page = files.read(folder .. "/talk.html")
     local rows = rows_of(page)
     assert.equal(4, #rows)
     assert.same({ 0.001, "", "failure" }, { table.unpack(rows[4], 1, 3) })
@@ -451,7 +452,7 @@ describe("pintle view, on errors,", function()
     write(RECORDING)
     assert.same({ "", ("pintle: %s: this is the recording itself\n"):format(path), 64 },
       cli.outcome { "view", path, "-o", path })
-    assert.equal(table.concat(RECORDING, "\n") .. "\n", cli.slurp(path))
+    assert.equal(table.concat(RECORDING, "\n") .. "\n", files.read(path))
   end)
 
   it("reports where it cannot write, and leaves no partial page", function()

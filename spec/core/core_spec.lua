@@ -1,10 +1,10 @@
 -- The core opens each of its parts when one of the part's names is first used.
 local children = require "spec.support.children"
-local cli = require "spec.support.cli"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 
 local function names()
-  local list, contract = {}, cli.slurp "lua/pintle/_meta/core.lua"
+  local list, contract = {}, files.read "lua/pintle/_meta/core.lua"
   local class = contract:match "@class pintle%.core\n(.-)\nlocal core"
   for name in class:gmatch "@field ([%l%d_]+)" do list[#list + 1] = name end
   for name in contract:gmatch "\n%l* ?core%.([%l%d_]+)[ (]" do list[#list + 1] = name end

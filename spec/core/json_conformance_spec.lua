@@ -2,15 +2,11 @@
 -- be missing.
 local core = require "pintle.core"
 local deep = require "spec.support.deep"
+local files = require "spec.support.files"
 local lfs = require "lfs"
 
 local json = core.json
 local folder = "../shared/conformance/json"
-
-local function slurp(path)
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read("a")
-end
 
 local function cases(prefix)
   local list = {}
@@ -24,7 +20,7 @@ end
 -- The rows of the table in docs/json.md: the name of a case, and what the codec does with it.
 local function choices()
   local rows = {}
-  for name, choice in slurp("docs/json.md"):gmatch("\n| `(i_[^`]+)` | (%a+) |") do
+  for name, choice in files.read("docs/json.md"):gmatch("\n| `(i_[^`]+)` | (%a+) |") do
     assert.is_nil(rows[name], name .. " is in the table twice")
     rows[name] = choice
   end
@@ -32,7 +28,7 @@ local function choices()
 end
 
 local function judge(name)
-  local value, message = json.decode(slurp(folder .. "/" .. name))
+  local value, message = json.decode(files.read(folder .. "/" .. name))
   if value ~= nil then return "accepted" end
   assert.matches(" at line %d+, column %d+$", message)
   return "rejected"
@@ -40,7 +36,7 @@ end
 
 -- Raw text must be accepted and refused in the same cases.
 local function judge_raw(name)
-  return pcall(json.raw, slurp(folder .. "/" .. name)) and "accepted" or "rejected"
+  return pcall(json.raw, files.read(folder .. "/" .. name)) and "accepted" or "rejected"
 end
 
 local function assert_judged(expected, name)
@@ -86,7 +82,7 @@ describe("the conformance suite", function()
 
   it("gives the same values after encoding and decoding again", function()
     for _, name in ipairs(cases("y")) do
-      local value = json.decode(slurp(folder .. "/" .. name))
+      local value = json.decode(files.read(folder .. "/" .. name))
       assert.is_true(deep.equal(value, json.decode(json.encode(value))), name)
     end
   end)

@@ -1,6 +1,6 @@
 local core = require "pintle.core"
 local children = require "spec.support.children"
-local folder = require "spec.support.folder"
+local files = require "spec.support.files"
 local lfs = require "lfs"
 
 local lua, sh, read, run, patience = children.lua, children.sh, children.read, children.run, children.patience
@@ -72,7 +72,7 @@ describe("a program with a checksum", function()
   local function sum_of(path) return (core.sha256(path)) end
 
   it("is executed by the descriptor that was checked, so another file cannot take its place", function()
-    local scratch <close> = folder.new()
+    local scratch <close> = files.folder()
     local good, bad, path = scratch.path .. "/good", scratch.path .. "/bad", scratch.path .. "/program"
     for name, text in pairs { [good] = "good", [bad] = "bad" } do
       local source = ([[printf '#include <stdio.h>\nint main(void) { puts("%s"); }' | ${CC:-cc} -x c -o %s -]])
@@ -105,7 +105,7 @@ describe("a program with a checksum", function()
   it("runs as it would without, with its descriptors closed", function()
     local shown = run { command = { "ls", "/proc/self/fd" }, sha256 = sum_of(core.which "ls") }
     assert.equal("0\n1\n2\n3\n", shown) -- 3 is the directory
-    local scratch <close> = folder.new()
+    local scratch <close> = files.folder()
     local file <close> = assert(io.open(scratch.path .. "/script", "w"))
     file:write("#!/bin/sh\necho $0\n")
     file:close()

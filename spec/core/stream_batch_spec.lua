@@ -14,18 +14,9 @@ local note = '{"jsonrpc":"2.0","method":"n"}'
 
 for name, codec in pairs(codecs) do
   describe("a batch, with " .. name, function()
-    local nothing_left, stream, far
+    local stream, far
 
-    before_each(function()
-      nothing_left = children.stock()
-      stream, far = wire.open(codec)
-    end)
-
-    after_each(function()
-      stream:close()
-      far:close()
-      nothing_left()
-    end)
+    wire.give_each_a_stream(codec, function(one, other) stream, far = one, other end)
 
     local function send(...)
       wire.write(far, "[" .. table.concat({ ... }, ",") .. "]\n")
@@ -54,8 +45,6 @@ for name, codec in pairs(codecs) do
     end)
 
     it("is answered in several messages if one would be too long", function()
-      stream:close()
-      far:close()
       stream, far = wire.open { json = codec.json, limits = { message = 200 } }
       send(1, 2, request(3), 4, 5)
       for _ = 1, 5 do
@@ -64,6 +53,8 @@ for name, codec in pairs(codecs) do
       end
       local null, three = result("null", '"x"'), result(3, '"x"')
       assert.equal(("[%s,%s,%s]\n[%s,%s]\n"):format(null, null, three, null, null), sent())
+      stream:close()
+      far:close()
     end)
 
     it("is answered in the order of the answers", function()

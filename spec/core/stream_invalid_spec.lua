@@ -1,5 +1,4 @@
 local core = require "pintle.core"
-local children = require "spec.support.children"
 local codecs = require "spec.support.codecs"
 local wire = require "spec.support.wire"
 
@@ -7,18 +6,9 @@ local null = core.json.null
 
 for name, codec in pairs(codecs) do
   describe("with " .. name, function()
-    local nothing_left, stream, far
+    local stream, far
 
-    before_each(function()
-      nothing_left = children.stock()
-      stream, far = wire.open(codec)
-    end)
-
-    after_each(function()
-      stream:close()
-      far:close()
-      nothing_left()
-    end)
+    wire.give_each_a_stream(codec, function(one, other) stream, far = one, other end)
 
     local function receive(text)
       wire.write(far, text .. "\n")
@@ -299,12 +289,7 @@ end)
 describe("a message that is cut off", function()
   local stream, far
 
-  before_each(function() stream, far = wire.open() end)
-
-  after_each(function()
-    stream:close()
-    far:close()
-  end)
+  wire.give_each_a_stream({}, function(one, other) stream, far = one, other end)
 
   it("is a response if it has a result, and fails its call", function()
     local id = stream:request("waiter", "m")

@@ -1,22 +1,12 @@
 local core = require "pintle.core"
-local children = require "spec.support.children"
 local wire = require "spec.support.wire"
 
 local json = core.json
 
 describe("a stream in raw mode", function()
-  local nothing_left, stream, far
+  local stream, far
 
-  before_each(function()
-    nothing_left = children.stock()
-    stream, far = wire.open { raw = true }
-  end)
-
-  after_each(function()
-    stream:close()
-    far:close()
-    nothing_left()
-  end)
+  wire.give_each_a_stream({ raw = true }, function(one, other) stream, far = one, other end)
 
   local payloads = {
     "{}", "[]", '{"a": 1.50, "b":[ ],"a":2}', "[1e2,-0,1.0,12345678901234567890]", [=[["\u00e9\/","é"]]=],

@@ -2,10 +2,11 @@
 local api = require "spec.support.api"
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
+local files = require "spec.support.files"
 local pintle = require "pintle"
 require "pintle.loop" -- keeps its descriptor open
 
-local PAGE = cli.slurp "docs/api.md"
+local PAGE = files.read "docs/api.md"
 
 local function has(text) return PAGE:find(text, 1, true) ~= nil end
 

@@ -1,7 +1,7 @@
 -- The three uses of pintle: a plugin, a host, and any other peer, each as a user would write it.
 local children = require "spec.support.children"
 local core = require "pintle.core"
-local lfs = require "lfs"
+local files = require "spec.support.files"
 
 local PLUGIN = [[
 local pintle = require "pintle"
@@ -51,24 +51,12 @@ peer:join()
 ]]
 
 describe("a user", function()
-  local folder, nothing_left
+  local folder
 
-  before_each(function()
-    nothing_left = children.stock()
-    folder = os.tmpname()
-    os.remove(folder)
-    assert(lfs.mkdir(folder))
-  end)
+  children.leave_nothing()
+  files.give_each_a_folder(function(path) folder = path end)
 
-  after_each(function()
-    os.execute(("rm -r '%s'"):format(folder))
-    nothing_left()
-  end)
-
-  local function write(name, text)
-    local file <close> = assert(io.open(folder .. "/" .. name, "w"))
-    file:write(text)
-  end
+  local function write(name, text) files.write(folder .. "/" .. name, text) end
 
   local function run(name)
     local process <close> = assert(core.spawn {

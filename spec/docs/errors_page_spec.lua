@@ -1,7 +1,7 @@
 -- docs/errors.md has every kind of error and every code of the sources, and no others.
-local cli = require "spec.support.cli"
+local files = require "spec.support.files"
 
-local PAGE = cli.slurp "docs/errors.md"
+local PAGE = files.read "docs/errors.md"
 
 local function section(heading) return PAGE:match("\n## " .. heading .. "\n(.-)\n## ") end
 
@@ -18,7 +18,7 @@ end
 
 describe("the page on errors", function()
   it("has every kind", function()
-    local alias = cli.slurp "lua/pintle/error.lua":match "@alias pintle.error.kind\n(.-)\n\n"
+    local alias = files.read "lua/pintle/error.lua":match "@alias pintle.error.kind\n(.-)\n\n"
     assert.same(found_in(alias, '"(%l+)"'), found_in(section "Kinds", "\n| `(%l+)` |"))
   end)
 
@@ -30,7 +30,7 @@ describe("the page on errors", function()
   end)
 
   it("has every member", function()
-    local class = cli.slurp "lua/pintle/error.lua":match "@class pintle.error\n(.-)\n\n"
+    local class = files.read "lua/pintle/error.lua":match "@class pintle.error\n(.-)\n\n"
     local rows = section("The object"):gsub("[^\n]*", function(line) return line:match "^| (.-) |" or "" end)
     assert.same(found_in(class, "@field (%l+)"), found_in(rows, "`(%l+)`"))
   end)

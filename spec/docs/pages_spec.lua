@@ -1,14 +1,9 @@
 -- Runs every example in README.md and docs/, and follows every link; spec/support/pages.lua describes how.
 local children = require "spec.support.children"
 local core = require "pintle.core"
-local folders = require "spec.support.folder"
+local files = require "spec.support.files"
 local lfs = require "lfs"
 local pages = require "spec.support.pages"
-
-local function read(path)
-  local file <close> = assert(io.open(path))
-  return file:read "a"
-end
 
 local function find_pages(folder, list)
   for name in lfs.dir(folder) do
@@ -26,7 +21,7 @@ local PAGES = find_pages("docs", { "README.md" })
 
 -- A folder with links to everything in the checkout; new files stay in it.
 local function new_place()
-  local place, here = folders.new(), lfs.currentdir()
+  local place, here = files.folder(), lfs.currentdir()
   for name in lfs.dir(here) do
     if name:find "^[^.]" then assert(lfs.link(here .. "/" .. name, place.path .. "/" .. name, true)) end
   end
@@ -56,7 +51,7 @@ end
 
 for _, page in ipairs(PAGES) do
   describe(page, function()
-    local blocks = pages.blocks(read(page))
+    local blocks = pages.blocks(files.read(page))
     local steps, results = pages.steps(blocks), nil
 
     for i, block in ipairs(blocks) do
@@ -108,11 +103,11 @@ end
 describe("a link", function()
   for _, page in ipairs(PAGES) do
     it("in " .. page .. " has an existing target", function()
-      for _, target in ipairs(links_of(read(page))) do
+      for _, target in ipairs(links_of(files.read(page))) do
         local path, anchor = target:match "^([^#]*)#?(.*)$"
         local file = resolve(page, path)
         assert.truthy(lfs.attributes(file), target)
-        if anchor ~= "" then assert.truthy(anchors_of(read(file))[anchor], target) end
+        if anchor ~= "" then assert.truthy(anchors_of(files.read(file))[anchor], target) end
       end
     end)
   end
@@ -121,7 +116,7 @@ end)
 describe("the index of the pages", function()
   it("lists all of them", function()
     local listed = {}
-    for _, target in ipairs(links_of(read "docs/README.md")) do listed["docs/" .. target] = true end
+    for _, target in ipairs(links_of(files.read "docs/README.md")) do listed["docs/" .. target] = true end
     for _, page in ipairs(PAGES) do
       local is_index = page == "README.md" or page == "docs/README.md"
       assert.truthy(is_index or listed[page], page .. " is not in docs/README.md")
@@ -132,7 +127,7 @@ end)
 describe("the README", function()
   it("keeps its plugin and its host short", function()
     local count = 0
-    for code in read "README.md":gmatch "\n```lua\n(.-\n)```" do
+    for code in files.read "README.md":gmatch "\n```lua\n(.-\n)```" do
       local _, lines = code:gsub("\n", "")
       assert.is_true(lines <= 17, code)
       count = count + 1

@@ -1,6 +1,7 @@
 -- Runs every example as a reader would. Examples whose program is not installed are skipped.
 local children = require "spec.support.children"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 local lfs = require "lfs"
 
 children.leave_nothing()
@@ -25,20 +26,6 @@ local function in_order(text, ...)
     assert(stop, ("no %q from byte %d on in:\n%s"):format(part, at, text))
     at = stop + 1
   end
-end
-
-local function scratch()
-  local path = os.tmpname()
-  os.remove(path)
-  assert(lfs.mkdir(path))
-  return path
-end
-
-local function write(path, text, mode)
-  local file <close> = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-  assert(os.execute(("chmod %s '%s'"):format(mode or "644", path)))
 end
 
 describe("examples/echo", function()
@@ -98,8 +85,7 @@ describe("examples/sqlite", function()
   local json = core.json
   local folder
 
-  before_each(function() folder = scratch() end)
-  after_each(function() os.execute(("rm -r '%s'"):format(folder)) end)
+  files.give_each_a_folder(function(path) folder = path end)
 
   -- Runs a few operations one after the other in one plugin.
   local function with_plugin(fn)
@@ -119,7 +105,7 @@ describe("examples/sqlite", function()
       assert.equal("Created tea.db", execute("create", { database = "tea.db", script = TEA }).message)
       local outcome = execute("create", { database = "tea.db", script = "SELECT 1" })
       assert.same({ false, "tea.db is there already" }, { outcome.success, outcome.error })
-      write(folder .. "/other.sql", "CREATE TABLE other (x)")
+      files.write(folder .. "/other.sql", "CREATE TABLE other (x)")
       outcome = execute("create", { database = "tea.db", file = "other.sql", replace = true })
       assert.is_true(outcome.success)
       assert.is_true(execute("query", { database = "tea.db", sql = "SELECT * FROM other" }).success)
@@ -234,8 +220,7 @@ end)
 describe("the tour", function()
   local folder
 
-  before_each(function() folder = scratch() end)
-  after_each(function() os.execute(("rm -r '%s'"):format(folder)) end)
+  files.give_each_a_folder(function(path) folder = path end)
 
   -- With a PATH that has only these.
   local function tour(programs)
@@ -262,7 +247,7 @@ describe("the tour", function()
   end)
 
   it("fails if a step fails", function()
-    write(folder .. "/python3", "#!/bin/sh\nexit 3\n", "755")
+    files.write(folder .. "/python3", "#!/bin/sh\nexit 3\n", "755")
     local output, code = tour { "lua5.4", "sh", "sed", "tr" }
     assert.equal(1, code)
     assert.matches("python3 ended with status 3", output, 1, true)
@@ -270,7 +255,7 @@ describe("the tour", function()
 
   it("leaves no file behind", function()
     local place = folder .. "/scratch"
-    write(folder .. "/init.lua", ("os.tmpname = function() return %q end"):format(place))
+    files.write(folder .. "/init.lua", ("os.tmpname = function() return %q end"):format(place))
     local env = { LUA_INIT_5_4 = "@" .. folder .. "/init.lua" }
     local output, code = run({ "lua5.4", "examples/tour.lua" }, { env = env })
     assert.equal(0, code, output)

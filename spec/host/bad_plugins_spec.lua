@@ -1,7 +1,7 @@
 -- Plugins that misbehave give a clear error in time, and leave nothing behind.
 local core = require "pintle.core"
 local children = require "spec.support.children"
-local hosts = require "pintle.host"
+local logged_host = require "spec.support.logged_host"
 
 local function bad(behaviour, ...)
   return { "lua5.4", "spec/support/bad_plugin.lua", behaviour, ... }
@@ -30,16 +30,11 @@ describe("a host", function()
     return err
   end
 
-  setup(function() -- what stays from the first start on, such as the watch on signals
-    local first = hosts { log = false }
-    assert(first:start { command = bad "good" })
-    first:stop()
-  end)
+  logged_host.start_first()
 
   before_each(function()
     check_stock = children.stock()
-    entries = {}
-    host = hosts { log = function(entry) entries[#entries + 1] = entry end, verbosity = "debug" }
+    host, entries = logged_host.open()
   end)
 
   after_each(function()

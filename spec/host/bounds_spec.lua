@@ -1,6 +1,7 @@
 -- Reading a manifest is bounded by the handshake timeout, checking arguments by the timeout of the call.
 local children = require "spec.support.children"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 local hosts = require "pintle.host"
 local loop = require "pintle.loop"
 local tasks = require "pintle.task"
@@ -30,8 +31,7 @@ local NESTED = [[
 
 local function write_file(text)
   local path = os.tmpname()
-  local file <close> = assert(io.open(path, "w"))
-  file:write(text)
+  files.write(path, text)
   return path
 end
 

@@ -1,7 +1,9 @@
 local core = require "pintle.core"
 local children = require "spec.support.children"
+local files = require "spec.support.files"
 local hosts = require "pintle.host"
 local lfs = require "lfs"
+local logged_host = require "spec.support.logged_host"
 local tasks = require "pintle.task"
 
 local function plugin(behaviour, ...)
@@ -15,50 +17,22 @@ local function raises(fn, pattern)
   assert.matches(pattern, message)
 end
 
-local function read(path)
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read "a"
-end
-
-local function write(path, text, mode)
-  local file <close> = assert(io.open(path, "wb"))
-  file:write(text)
-  file:close()
-  assert(os.execute(("chmod %s '%s'"):format(mode or "644", path)))
-end
-
-local function scratch()
-  local path = os.tmpname()
-  os.remove(path)
-  assert(lfs.mkdir(path))
-  return path
-end
-
 describe("a host", function()
   local host, entries, check_stock, directory
 
-  local function said(pattern)
-    for _, entry in ipairs(entries) do
-      if tostring(entry):find(pattern) then return entry end
-    end
-  end
+  local function said(pattern) return logged_host.find(entries, pattern) end
 
-  setup(function() -- what stays from the first start on, such as the watch on signals
-    local first = hosts { log = false }
-    assert(first:start { command = plugin "good" })
-    first:stop()
-  end)
+  files.give_each_a_folder(function(path) directory = path end)
+
+  logged_host.start_first()
 
   before_each(function()
     check_stock = children.stock()
-    entries = {}
-    host = hosts { log = function(entry) entries[#entries + 1] = entry end, verbosity = "debug" }
-    directory = scratch()
+    host, entries = logged_host.open()
   end)
 
   after_each(function()
     host:stop()
-    os.execute(("rm -rf '%s'"):format(directory))
     check_stock()
   end)
 
@@ -121,16 +95,16 @@ describe("a host", function()
       assert.is_nil(lfs.attributes(path))
       assert.is_nil(lazy.manifest)
       assert.is_true(assert(lazy:execute("go", {})).success)
-      assert.equal("x", read(path))
+      assert.equal("x", files.read(path))
       assert.equal("bad", lazy.manifest.name)
     end)
 
     it("only a file with the right SHA-256", function()
       local path = directory .. "/plugin"
-      write(path, "#!/bin/sh\nexec lua5.4 spec/support/bad_plugin.lua good\n", "755")
+      files.write(path, "#!/bin/sh\nexec lua5.4 spec/support/bad_plugin.lua good\n", "755")
       local sum = children.run { command = { "sha256sum", path } }:match "^%x+"
       assert(host:start { command = { path }, sha256 = sum:upper() }):stop()
-      write(path, "#!/bin/sh\nexec lua5.4 spec/support/bad_plugin.lua pid\n", "755")
+      files.write(path, "#!/bin/sh\nexec lua5.4 spec/support/bad_plugin.lua pid\n", "755")
       local started, err = host:start { command = { path }, sha256 = sum }
       assert.is_nil(started)
       assert.equal("invalid", err.kind)
@@ -141,7 +115,7 @@ describe("a host", function()
     it("only a file with the right SHA-256 in the directory of the plugin", function()
       local path = directory .. "/script/lua"
       assert(lfs.mkdir(directory .. "/script"))
-      write(path, "#!/bin/sh\nexit 3\n", "755")
+      files.write(path, "#!/bin/sh\nexit 3\n", "755")
       local sum = children.run { command = { "sha256sum", "script/lua" } }:match "^%x+"
       local _, err = host:start { command = { "script/lua" }, cwd = directory, sha256 = sum }
       assert.equal("invalid", err.kind)
@@ -236,7 +210,7 @@ describe("a host", function()
       assert.is_nil(outcome)
       assert.matches("mortal was given up after 3 restarts within 60s", err.message, 1, true)
       assert.same({ code = 9 }, err.exit)
-      assert.equal("xxxx", read(path))
+      assert.equal("xxxx", files.read(path))
       assert.truthy(said "given up after 3 restarts")
       assert.equal(err, select(2, mortal:execute("go", {})))
     end)
@@ -248,7 +222,7 @@ describe("a host", function()
       local outcome, err = mortal:execute("go", {})
       assert.is_nil(outcome)
       assert.same({ code = 9 }, err.exit)
-      assert.equal("x", read(path))
+      assert.equal("x", files.read(path))
     end)
   end)
 
@@ -260,10 +234,10 @@ describe("a host", function()
     end
 
     it("and finds programs, and directories with a manifest", function()
-      write(directory .. "/one.sh", "#!/bin/sh\nexec lua5.4 spec/support/bad_plugin.lua good\n", "755")
+      files.write(directory .. "/one.sh", "#!/bin/sh\nexec lua5.4 spec/support/bad_plugin.lua good\n", "755")
       lfs.mkdir(directory .. "/two")
-      write(directory .. "/two/manifest.json", '{"name":"second","executable":"run"}')
-      write(directory .. "/two/run", "#!/bin/sh\nexec lua5.4 spec/support/bad_plugin.lua good\n", "755")
+      files.write(directory .. "/two/manifest.json", '{"name":"second","executable":"run"}')
+      files.write(directory .. "/two/run", "#!/bin/sh\nexec lua5.4 spec/support/bad_plugin.lua good\n", "755")
       local found, skipped = host:discover(directory)
       assert.equal("one second", by_name(found))
       assert.same({}, skipped)
@@ -272,15 +246,15 @@ describe("a host", function()
     end)
 
     it("and reports what it skips, with the reason", function()
-      write(directory .. "/notes.txt", "not a program")
-      write(directory .. "/open", "#!/bin/sh\n", "777")
-      write(directory .. "/.hidden", "#!/bin/sh\n", "755")
+      files.write(directory .. "/notes.txt", "not a program")
+      files.write(directory .. "/open", "#!/bin/sh\n", "777")
+      files.write(directory .. "/.hidden", "#!/bin/sh\n", "755")
       for name, manifest in pairs {
         a = '{"name":"a"', b = '{"executable":5}', c = '{"executable":"../run"}', d = '{"executable":"missing"}',
         e = "[",
       } do
         lfs.mkdir(directory .. "/" .. name)
-        write(directory .. "/" .. name .. "/manifest.json", manifest)
+        files.write(directory .. "/" .. name .. "/manifest.json", manifest)
       end
       lfs.mkdir(directory .. "/empty")
       local found, skipped = host:discover(directory)

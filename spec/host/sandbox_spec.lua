@@ -1,7 +1,7 @@
 -- Programs that try to get out of their sandbox. Each attempt succeeds without a sandbox, and is refused in one.
 local children = require "spec.support.children"
 local core = require "pintle.core"
-local folder = require "spec.support.folder"
+local files = require "spec.support.files"
 local lfs = require "lfs"
 local pintle = require "pintle"
 local process = require "pintle.process"
@@ -12,9 +12,7 @@ local landlock, has_filter, is_root = core.sandbox()
 local is_complete = landlock >= 6 and has_filter
 
 local function write(path, text, mode)
-  local file <close> = assert(io.open(path, "w"))
-  file:write(text)
-  if mode then os.execute(("chmod %s %s"):format(mode, path)) end
+  files.write(path, text, mode)
   return path
 end
 
@@ -38,7 +36,7 @@ describe("a sandbox", function()
   local work, home, inside, escape, without
 
   setup(function()
-    work = folder.new()
+    work = files.folder()
     local path = assert(core.realpath(work.path))
     home, inside, escape, without = path .. "/home", path .. "/bin", path .. "/bin/escape", path .. "/bin/without"
     for _, directory in ipairs { home, inside, path .. "/out" } do assert(lfs.mkdir(directory)) end

@@ -1,8 +1,10 @@
 -- Plugins that start, die, restart and stop at the same time.
 local children = require "spec.support.children"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 local hosts = require "pintle.host"
 local lfs = require "lfs"
+local logged_host = require "spec.support.logged_host"
 local loop = require "pintle.loop"
 local tasks = require "pintle.task"
 local turn_until = require "spec.support.turning"
@@ -13,22 +15,13 @@ end
 
 local function is_running(pid) return io.open(("/proc/%d/stat"):format(pid)) ~= nil end
 
-local function write(path, text)
-  local file <close> = assert(io.open(path, "wb"))
-  file:write(text)
-end
-
 describe("a host", function()
   local host, entries, path, check_stock
 
   local quick = { max = 3, within = 60, backoff = 0.01, jitter = 0 }
   local slow = { max = 3, within = 60, backoff = 600, max_backoff = 600, jitter = 0 }
 
-  local function said(pattern)
-    for _, entry in ipairs(entries) do
-      if tostring(entry):find(pattern) then return entry end
-    end
-  end
+  local function said(pattern) return logged_host.find(entries, pattern) end
 
   local function lives() return lfs.attributes(path, "size") or 0 end
 
@@ -44,8 +37,7 @@ describe("a host", function()
     check_stock = children.stock()
     path = os.tmpname()
     os.remove(path)
-    entries = {}
-    host = hosts { log = function(entry) entries[#entries + 1] = entry end, verbosity = "debug" }
+    host, entries = logged_host.open()
   end)
 
   after_each(function()
@@ -235,7 +227,7 @@ describe("a host", function()
       assert.is_nil(outcome)
       assert.same({ "timeout", "lazy was not ready in time" }, { err.kind, err.message })
       local pid = next(lazy.supervisor.opening).peer.child.pid
-      write(path, "")
+      files.write(path, "")
       assert(lazy:execute "go")
       assert.same({ pid }, lazy:pids())
     end)

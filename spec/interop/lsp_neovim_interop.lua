@@ -1,25 +1,15 @@
 -- An editor that people use, with examples/todo-lsp as its language server.
 local children = require "spec.support.children"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 local lfs = require "lfs"
 
 children.leave_nothing()
 
-local function read(path)
-  local file <close> = assert(io.open(path))
-  return file:read "a"
-end
-
 describe("Neovim", function()
   local folder
 
-  before_each(function()
-    folder = os.tmpname()
-    os.remove(folder)
-    assert(lfs.mkdir(folder))
-  end)
-
-  after_each(function() os.execute("rm -r '" .. folder .. "'") end)
+  files.give_each_a_folder(function(path) folder = path end)
 
   local function edit(text)
     local file = assert(io.open(folder .. "/notes.lua", "w"))
@@ -35,7 +25,7 @@ describe("Neovim", function()
       stdin = "null",
     }
     assert.equal(0, status, output)
-    return core.json.decode(read(folder .. "/seen"))
+    return core.json.decode(files.read(folder .. "/seen"))
   end
 
   it("shows what the server finds, edits, asks and ends well", function()

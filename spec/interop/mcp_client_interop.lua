@@ -1,20 +1,14 @@
 -- Real clients, one of each era, drive plugins.
 local children = require "spec.support.children"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 
 local json = core.json
 
-local nothing_left, folder
+local folder
 
-before_each(function()
-  nothing_left = children.stock()
-  folder = os.tmpname()
-  os.remove(folder)
-end)
-after_each(function()
-  os.execute(("rm -rf '%s'"):format(folder))
-  nothing_left()
-end)
+children.leave_nothing()
+files.give_each_a_folder(function(path) folder = path end)
 
 local MANY = { "log", "progress", "changed", "onerror", "asked" }
 

@@ -1,6 +1,7 @@
 -- The conformance suite of MCP runs its scenarios for a server, over spec/interop/mcp_bridge.cjs.
 local children = require "spec.support.children"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 local lfs = require "lfs"
 
 local json = core.json
@@ -21,22 +22,10 @@ local ABOUT_HTTP = {
 -- Scenarios that a version runs, at least: the suite must not lose them without notice.
 local FEWEST = { ["2025-11-25"] = 30, ["2026-07-28"] = 45 }
 
-local nothing_left, folder
+local folder
 
-before_each(function()
-  nothing_left = children.stock()
-  folder = os.tmpname()
-  os.remove(folder)
-end)
-after_each(function()
-  os.execute(("rm -rf '%s'"):format(folder))
-  nothing_left()
-end)
-
-local function slurp(path)
-  local file <close> = assert(io.open(path))
-  return file:read "a"
-end
+children.leave_nothing()
+files.give_each_a_folder(function(path) folder = path end)
 
 -- The scenarios that ran, each with the checks that failed. A warning counts as a failure: without it, a server
 -- that does not run passes three scenarios more.
@@ -46,7 +35,7 @@ local function read_results()
     local name = entry:match "^server%-(.+)%-%d+%-%d+%-%d+T"
     if name then
       local failed = {}
-      for _, check in ipairs(assert(json.decode(slurp(folder .. "/" .. entry .. "/checks.json")))) do
+      for _, check in ipairs(assert(json.decode(files.read(folder .. "/" .. entry .. "/checks.json")))) do
         if check.status == "FAILURE" or check.status == "WARNING" then
           failed[#failed + 1] = ("%s: %s"):format(check.id, check.errorMessage)
         end

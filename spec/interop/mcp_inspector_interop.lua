@@ -1,20 +1,14 @@
 -- The command line of @modelcontextprotocol/inspector lists, calls, reads and gets what a plugin has, in both eras.
 local children = require "spec.support.children"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 
 local json = core.json
 
-local nothing_left, folder
+local folder
 
-before_each(function()
-  nothing_left = children.stock()
-  folder = os.tmpname()
-  os.remove(folder)
-end)
-after_each(function()
-  os.execute(("rm -rf '%s'"):format(folder))
-  nothing_left()
-end)
+children.leave_nothing()
+files.give_each_a_folder(function(path) folder = path end)
 
 -- It keeps files of its own in the home directory, and does not pass its environment on: hence script/lua.
 local function inspect(era, method, ...)

@@ -2,37 +2,23 @@
 -- client, and a command in Neovim.
 local children = require "spec.support.children"
 local core = require "pintle.core"
-local folders = require "spec.support.folder"
+local files = require "spec.support.files"
 local pages = require "spec.support.pages"
 
-local nothing_left, folder
+local folder
 
-before_each(function()
-  nothing_left = children.stock()
-  folder = folders.new()
-end)
-after_each(function()
-  os.execute(("rm -rf '%s'"):format(folder.path))
-  nothing_left()
-end)
+children.leave_nothing()
+files.give_each_a_folder(function(path) folder = path end)
 
-local function read(path)
-  local file <close> = assert(io.open(path))
-  return file:read "a"
-end
-
-local function write(name, text)
-  local file <close> = assert(io.open(folder.path .. "/" .. name, "w"))
-  file:write(text)
-end
+local function write(name, text) files.write(folder .. "/" .. name, text) end
 
 -- Writes the plugin, and returns the block that has this text, with the path of the plugin in it.
 local function block_with(text)
-  local blocks = pages.blocks(read "README.md")
+  local blocks = pages.blocks(files.read "README.md")
   assert.truthy(blocks[1].text:find("-- plugin.lua", 1, true))
   write("plugin.lua", blocks[1].text)
   for _, block in ipairs(blocks) do
-    if block.text:find(text, 1, true) then return (block.text:gsub("/home/ada", folder.path)) end
+    if block.text:find(text, 1, true) then return (block.text:gsub("/home/ada", folder)) end
   end
   error("no block has " .. text)
 end
@@ -58,11 +44,11 @@ describe("the plugin of the README", function()
     write("call.lua", call)
     write("notes.txt", "notes\n")
     local _, status = children.run {
-      command = { "nvim", "--headless", "--clean", folder.path .. "/notes.txt", "-c",
+      command = { "nvim", "--headless", "--clean", folder .. "/notes.txt", "-c",
         "luafile spec/interop/readme_neovim.lua" },
-      env = { PINTLE_FOLDER = folder.path, HOME = folder.path }, stdin = "null", stderr = "null",
+      env = { PINTLE_FOLDER = folder, HOME = folder }, stdin = "null", stderr = "null",
     }
     assert.equal(0, status)
-    assert.same({ "Hello, Ada" }, core.json.decode(read(folder.path .. "/seen")))
+    assert.same({ "Hello, Ada" }, core.json.decode(files.read(folder .. "/seen")))
   end)
 end)

@@ -1,6 +1,8 @@
 -- Chromium without a window, driven over its pipe: JSON with a NUL behind each message, as its DevTools speak it.
 local bytes = require "pintle.bytes"
+local children = require "spec.support.children"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 
 local json = core.json
 
@@ -14,7 +16,7 @@ local START = [[
 local methods = {}
 local metatable = { __index = methods }
 
-local browsers = {}
+local browsers = { PICTURES = "build/interop/pictures" }
 
 -- {====== The pipe ======
 
@@ -204,6 +206,27 @@ function browsers.start()
   self.process = assert(core.spawn { command = command })
   attach(self)
   return self
+end
+
+-- Gives all specs of a file one browser and a folder for its pages: calls the function with both before the first. The
+-- browser has the same size and colours before each. To be called outside of specs.
+function browsers.share(take)
+  local busted, browser, folder, nothing_left = require "busted", nil, nil, nil
+  busted.setup(function()
+    nothing_left = children.stock()
+    browser, folder = browsers.start(), files.folder()
+    assert(os.execute("mkdir -p " .. browsers.PICTURES))
+    take(browser, folder.path)
+  end)
+  busted.teardown(function()
+    metatable.__close(browser)
+    getmetatable(folder).__close()
+    nothing_left()
+  end)
+  busted.before_each(function()
+    browser:resize(1280, 800)
+    browser:prefer "light"
+  end)
 end
 
 return browsers

@@ -1,34 +1,15 @@
 -- Pages of `pintle view` in a browser: drawn, clicked, searched, attacked. Pictures are left in build/interop/pictures.
 local browsers = require "spec.interop.view_browser"
-local children = require "spec.support.children"
 local cli = require "spec.support.cli"
+local files = require "spec.support.files"
 local hosts = require "pintle.host"
 local json = require("pintle.core").json
-local lfs = require "lfs"
 
-local PICTURES = "build/interop/pictures"
+local PICTURES = browsers.PICTURES
 
-local browser, nothing_left, folder
+local browser, folder
 
-setup(function()
-  nothing_left = children.stock()
-  browser = browsers.start()
-  folder = os.tmpname()
-  os.remove(folder)
-  assert(lfs.mkdir(folder))
-  assert(os.execute("mkdir -p " .. PICTURES))
-end)
-
-teardown(function()
-  getmetatable(browser).__close(browser)
-  os.execute("rm -r " .. folder)
-  nothing_left()
-end)
-
-before_each(function()
-  browser:resize(1280, 800)
-  browser:prefer "light"
-end)
+browsers.share(function(...) browser, folder = ... end)
 
 -- {====== Helpers ======
 
@@ -41,7 +22,7 @@ end
 
 local function open_lines(lines, ...)
   local path = folder .. "/lines.jsonl"
-  cli.write(path, table.concat(lines, "\n") .. "\n")
+  files.write(path, table.concat(lines, "\n") .. "\n")
   open(path, ...)
 end
 

@@ -1,35 +1,16 @@
 -- Pages of `pintle view` in a browser: live ones, comparisons of two recordings, and long recordings, with their times.
 local browsers = require "spec.interop.view_browser"
-local children = require "spec.support.children"
 local cli = require "spec.support.cli"
+local files = require "spec.support.files"
 local json = require("pintle.core").json
-local lfs = require "lfs"
 
-local PICTURES = "build/interop/pictures"
+local PICTURES = browsers.PICTURES
 local START = '{"trace":1,"time":0,"command":["plugin"],"at":"2026-01-01T00:00:00Z"}'
 local EXIT = '{"time":100,"exit":{"code":0}}'
 
-local browser, nothing_left, folder
+local browser, folder
 
-setup(function()
-  nothing_left = children.stock()
-  browser = browsers.start()
-  folder = os.tmpname()
-  os.remove(folder)
-  assert(lfs.mkdir(folder))
-  assert(os.execute("mkdir -p " .. PICTURES))
-end)
-
-teardown(function()
-  getmetatable(browser).__close(browser)
-  os.execute("rm -r " .. folder)
-  nothing_left()
-end)
-
-before_each(function()
-  browser:resize(1280, 800)
-  browser:prefer "light"
-end)
+browsers.share(function(...) browser, folder = ... end)
 
 after_each(function() assert.same({}, browser.complaints) end)
 
@@ -43,7 +24,7 @@ end
 
 local function write(name, lines)
   local path = ("%s/%s.jsonl"):format(folder, name)
-  cli.write(path, table.concat(lines, "\n") .. "\n")
+  files.write(path, table.concat(lines, "\n") .. "\n")
   return path
 end
 

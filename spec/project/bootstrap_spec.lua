@@ -1,13 +1,13 @@
 -- What script/bootstrap says where nothing is installed. The package manager is a script that installs nothing.
 local children = require "spec.support.children"
 local core = require "pintle.core"
-local folders = require "spec.support.folder"
+local files = require "spec.support.files"
 
 local TOOLS = { "awk", "cat", "cut", "dirname", "env", "grep", "mkdir", "sed", "sh", "sort", "tr" }
 
 -- Runs it with no other programs than the tools and these scripts.
 local function bootstrap(scripts)
-  local folder <close> = folders.new()
+  local folder <close> = files.folder()
   for _, name in ipairs(TOOLS) do
     assert(os.execute(("ln -s '%s' '%s/%s'"):format(assert(core.which(name)), folder.path, name)))
   end

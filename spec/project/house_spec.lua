@@ -1,4 +1,5 @@
 -- The layers of docs/architecture.md: which file may include or require which.
+local files = require "spec.support.files"
 
 local function lines_of(command)
   local pipe = assert(io.popen(command))
@@ -6,11 +7,6 @@ local function lines_of(command)
   for line in pipe:lines() do lines[#lines + 1] = line end
   pipe:close()
   return lines
-end
-
-local function read(path)
-  local file <close> = assert(io.open(path))
-  return file:read "a"
 end
 
 local function is_binding(path)
@@ -113,14 +109,14 @@ local function find_cycle(units, names)
 end
 
 describe("the C core", function()
-  local files = lines_of "ls csrc/*.[ch]"
+  local sources = lines_of "ls csrc/*.[ch]"
 
-  it("has files", function() assert.truthy(#files > 20) end)
+  it("has files", function() assert.truthy(#sources > 20) end)
 
   it("includes Lua's headers only in core.h", function()
-    for _, path in ipairs(files) do
+    for _, path in ipairs(sources) do
       if path ~= "csrc/core.h" then
-        for header in read(path):gmatch "#include <([%w_/]+%.h)>" do
+        for header in files.read(path):gmatch "#include <([%w_/]+%.h)>" do
           assert.falsy(LUA_HEADERS[header], path .. " includes " .. header)
         end
       end
@@ -128,9 +124,9 @@ describe("the C core", function()
   end)
 
   it("has no mechanism file that includes a binding", function()
-    for _, path in ipairs(files) do
+    for _, path in ipairs(sources) do
       if not is_binding(path) then
-        for header in read(path):gmatch '#include "([%w_]+%.h)"' do
+        for header in files.read(path):gmatch '#include "([%w_]+%.h)"' do
           assert.falsy(is_binding(header), path .. " includes " .. header)
         end
       end
@@ -138,7 +134,7 @@ describe("the C core", function()
   end)
 
   it("has includes without cycles", function()
-    assert.is_nil(find_cycle(included_by(files, read)))
+    assert.is_nil(find_cycle(included_by(sources, files.read)))
   end)
 
   it("would find a cycle", function()
@@ -160,9 +156,9 @@ end)
 describe("docs/architecture.md", function()
   it("names only files and functions that exist", function()
     local code = {}
-    for _, path in ipairs(lines_of "find csrc lua -name '*.[ch]' -o -name '*.lua'") do code[#code + 1] = read(path) end
+    for i, path in ipairs(lines_of "find csrc lua -name '*.[ch]' -o -name '*.lua'") do code[i] = files.read(path) end
     code = table.concat(code)
-    local walk = read "docs/architecture.md":match "\n## The walk of one call\n(.-)\n## "
+    local walk = files.read "docs/architecture.md":match "\n## The walk of one call\n(.-)\n## "
     local count = 0
     for name in walk:gmatch "`([%l_][%w_.:/]+)`" do
       local file = name:match "[%w_]+%.[ch]$" or name:match "[%w_/]+%.lua$"
@@ -184,7 +180,7 @@ end
 local LOADS = { require = true, lazy = true }
 
 -- Code in long strings runs elsewhere.
-local function code_of(path) return (read(path):gsub("%[%[.-%]%]", "")) end
+local function code_of(path) return (files.read(path):gsub("%[%[.-%]%]", "")) end
 
 describe("the Lua layers", function()
   it("require only the parts that they may", function()

@@ -1,9 +1,8 @@
 -- A release: version, changelog, pages, rockspec and tag agree, or the difference is reported. Runs in a repository of
 -- its own.
 local children = require "spec.support.children"
-local cli = require "spec.support.cli"
 local core = require "pintle.core"
-local folders = require "spec.support.folder"
+local files = require "spec.support.files"
 local lfs = require "lfs"
 
 local try = core.which "git" and it or pending
@@ -28,7 +27,7 @@ end
 
 -- The checkout in its current state, committed.
 local function stage()
-  local folder = folders.new()
+  local folder = files.folder()
   local text, code = sh(folder, ([[
     (cd '%s' && tar -cf - --exclude ./build --exclude ./.git .) | tar -xf - &&
     git init -q && git add -A && git commit -qm all
@@ -38,10 +37,10 @@ local function stage()
 end
 
 local function edit(folder, path, pattern, text)
-  local before = cli.slurp(folder.path .. "/" .. path)
+  local before = files.read(folder.path .. "/" .. path)
   local after, count = before:gsub(pattern, text, 1)
   assert(count == 1, path .. " has no " .. pattern)
-  cli.write(folder.path .. "/" .. path, after)
+  files.write(folder.path .. "/" .. path, after)
 end
 
 -- Everything that a release of 7.8.9 needs, except for the commit and the tag.
@@ -121,13 +120,13 @@ end)
 
 describe("the version", function()
   it("is that of the newest release in the changelog, or scm between releases", function()
-    local newest = cli.slurp("CHANGELOG.md"):match "\n## (%S+)"
+    local newest = files.read("CHANGELOG.md"):match "\n## (%S+)"
     assert.equal(newest == "Unreleased" and "scm" or newest, require "pintle.version")
   end)
 
   it("of the first release has a rockspec, which equals that of the checkout", function()
     local text = children.run { command = { "script/rockspec", "0.1.0" }, stdin = "null" }
-    assert.equal(text, cli.slurp "rockspecs/pintle-0.1.0-1.rockspec",
+    assert.equal(text, files.read "rockspecs/pintle-0.1.0-1.rockspec",
       "run script/rockspec 0.1.0 > rockspecs/pintle-0.1.0-1.rockspec")
     assert.truthy(text:find('\nversion = "0.1.0-1"\n', 1, true))
   end)

@@ -1,6 +1,7 @@
 -- Runs the pintle command as a process.
 local children = require "spec.support.children"
 local core = require "pintle.core"
+local files = require "spec.support.files"
 
 local cli = {}
 
@@ -66,34 +67,6 @@ end
 -- The same as one table, for comparisons.
 function cli.outcome(words, options) return { cli.run(words, options) } end
 
--- Gives each spec of a file or block the path of a temporary file: calls the function with it before, and removes the
--- file afterwards. Then no process or descriptor may be left. To be called outside of specs.
-function cli.give_each_a_path(take_path)
-  local busted, path = require "busted", nil
-  children.leave_nothing()
-  busted.before_each(function()
-    path = os.tmpname()
-    take_path(path)
-  end)
-  busted.after_each(function() os.remove(path) end)
-end
-
--- A temporary file, removed when it is closed.
-function cli.scratch()
-  local path = os.tmpname()
-  return setmetatable({ path = path }, { __close = function() os.remove(path) end })
-end
-
-function cli.write(path, text)
-  local file <close> = assert(io.open(path, "w"))
-  assert(file:write(text))
-end
-
-function cli.slurp(path)
-  local file <close> = assert(io.open(path))
-  return file:read "a"
-end
-
 -- The commands of the greeter and of a bad plugin.
 cli.GREETER = { "lua5.4", "examples/greeter/plugin.lua" }
 
@@ -117,8 +90,8 @@ end
 function cli.await_child(pid, name)
   local child
   cli.await(function()
-    child = cli.slurp(("/proc/%d/task/%d/children"):format(pid, pid)):match "%d+"
-    return child and cli.slurp(("/proc/%s/cmdline"):format(child)):find(name, 1, true)
+    child = files.read(("/proc/%d/task/%d/children"):format(pid, pid)):match "%d+"
+    return child and files.read(("/proc/%s/cmdline"):format(child)):find(name, 1, true)
   end)
   return child
 end

@@ -1,28 +1,16 @@
 -- Plays an MCP server with resources, prompts, completions and subscriptions in plain lines of JSON:
--- lua5.4 spec/support/mcp_library.lua classic|modern HEARD. All that it receives is appended to the file HEARD.
+-- lua5.4 spec/support/mcp_library.lua classic|modern HEARD; see mcp_fake.lua.
 local core = require "pintle.core"
+local fake = require "spec.support.mcp_fake"
+
 local json = core.json
 
-local is_modern, heard = arg[1] == "modern", assert(io.open(arg[2], "a"))
-heard:setvbuf "line"
+local is_modern, write, answer, refuse = fake.is_modern, fake.write, fake.answer, fake.refuse
 
 local META = "io.modelcontextprotocol/"
 local CAPABILITIES = {
   tools = {}, resources = { subscribe = true, listChanged = true }, prompts = { listChanged = true }, completions = {},
 }
-
-local function write(message)
-  message.jsonrpc = "2.0"
-  io.write(json.encode(message), "\n")
-  io.flush()
-end
-
-local function answer(request, result)
-  if is_modern then result.resultType = result.resultType or "complete" end
-  write { id = request.id, result = result }
-end
-
-local function refuse(request, code, message) write { id = request.id, error = { code = code, message = message } } end
 
 -- {====== Subscriptions ======
 
@@ -171,13 +159,4 @@ methods["notifications/cancelled"] = function(message)
   end
 end
 
-for line in io.lines() do
-  heard:write(line, "\n")
-  local message = json.decode(line)
-  local method = methods[message.method]
-  if method then
-    method(message)
-  elseif message.id ~= nil then
-    refuse(message, -32601, "Method not found")
-  end
-end
+fake.serve(methods)

@@ -1,22 +1,11 @@
 -- Plays an MCP server in plain lines of JSON, strictly or badly: lua5.4 spec/support/mcp_server.lua BEHAVIOUR HEARD
--- All that it receives is appended to the file HEARD.
+-- See mcp_fake.lua.
 local core = require "pintle.core"
+local fake = require "spec.support.mcp_fake"
+
 local json = core.json
 
-local behaviour, heard = arg[1], assert(io.open(arg[2], "a"))
-heard:setvbuf "line"
-
-local function read()
-  local line = io.read "l"
-  if line then heard:write(line, "\n") end
-  return line and json.decode(line)
-end
-
-local function write(message)
-  message.jsonrpc = "2.0"
-  io.write(json.encode(message), "\n")
-  io.flush()
-end
+local behaviour, read, write = arg[1], fake.read, fake.write
 
 local function answer(request, result) write { id = request.id, result = result } end
 local function refuse(request, code, message, data)

@@ -1,25 +1,12 @@
 -- Plays an MCP server whose tools run as tasks, in plain lines of JSON:
--- lua5.4 spec/support/mcp_tasks.lua classic|modern HEARD. All that it receives is appended to the file HEARD. Each poll
--- moves a task to the next status of its list.
+-- lua5.4 spec/support/mcp_tasks.lua classic|modern HEARD; see mcp_fake.lua. Each poll moves a task to the next
+-- status of its list.
+local fake = require "spec.support.mcp_fake"
 local json = require("pintle.core").json
 
-local is_modern, heard = arg[1] == "modern", assert(io.open(arg[2], "a"))
-heard:setvbuf "line"
+local is_modern, write, answer, refuse = fake.is_modern, fake.write, fake.answer, fake.refuse
 
 local TASKS = "io.modelcontextprotocol/tasks"
-
-local function write(message)
-  message.jsonrpc = "2.0"
-  io.write(json.encode(message), "\n")
-  io.flush()
-end
-
-local function answer(request, result)
-  if is_modern then result.resultType = result.resultType or "complete" end
-  write { id = request.id, result = result }
-end
-
-local function refuse(request, code, message) write { id = request.id, error = { code = code, message = message } } end
 
 local function text(words, is_error)
   return { content = json.array { { type = "text", text = words } }, isError = is_error or nil }
@@ -149,9 +136,7 @@ methods["tasks/result"] = function(request)
   if task.name == "break_down" then return refuse(request, -32603, "out of paper") end
   if task.name == "ask" then
     write { id = "q", method = "elicitation/create", params = { message = "Who?" } }
-    local line = io.read "l"
-    heard:write(line, "\n")
-    task.answer = json.decode(line).result.content.name
+    task.answer = fake.read().result.content.name
   end
   answer(request, finish(task))
 end
@@ -165,13 +150,4 @@ end
 
 methods["tasks/cancel"] = function(request) answer(request, {}) end
 
-for line in io.lines() do
-  heard:write(line, "\n")
-  local message = json.decode(line)
-  local method = methods[message.method]
-  if method then
-    method(message)
-  elseif message.id ~= nil then
-    refuse(message, -32601, "Method not found")
-  end
-end
+fake.serve(methods)

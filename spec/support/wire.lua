@@ -1,4 +1,5 @@
 -- A stream whose other end is a descriptor that the spec reads and writes.
+local children = require "spec.support.children"
 local core = require "pintle.core"
 local streams = require "spec.support.stream"
 
@@ -10,6 +11,22 @@ function wire.open(options)
   local given = { read = near, write = near, framing = "line" }
   for name, value in pairs(options or {}) do given[name] = value end
   return assert(streams.open(given)), far
+end
+
+-- Gives each spec of a file or block a stream and the other end: calls the function with them before, and closes them
+-- afterwards. Then no descriptor may be left. To be called outside of specs.
+function wire.give_each_a_stream(options, take)
+  local busted, nothing_left, stream, far = require "busted", nil, nil, nil
+  busted.before_each(function()
+    nothing_left = children.stock()
+    stream, far = wire.open(options)
+    take(stream, far)
+  end)
+  busted.after_each(function()
+    stream:close()
+    far:close()
+    nothing_left()
+  end)
 end
 
 -- Writes the whole text, for which there must be room.

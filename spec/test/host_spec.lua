@@ -1,7 +1,7 @@
 -- A host for a plugin in the same process: `pintle.test.host`.
 local children = require "spec.support.children"
 local core = require "pintle.core"
-local folders = require "spec.support.folder"
+local files = require "spec.support.files"
 local loop = require "pintle.loop"
 local pintle = require "pintle"
 
@@ -179,7 +179,7 @@ describe("the file of a plugin", function()
 
   -- Hosts a file with this text.
   local function host(text)
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     local path = folder.path .. "/plugin.lua"
     local file = assert(io.open(path, "w"))
     file:write(text)

@@ -2,20 +2,17 @@
 local children = require "spec.support.children"
 local document = dofile "examples/editor/document.lua"
 local editor = require "spec.support.editor"
+local files = require "spec.support.files"
 local json = require("pintle.core").json
 
 children.leave_nothing()
-
-local function read(path)
-  local file <close> = assert(io.open(path))
-  return file:read "a"
-end
 
 describe("the text server's client", function()
   it("prints what its README shows", function()
     local output, status = children.run { command = { "lua5.4", "examples/editor/client.lua" } }
     assert.equal(0, status)
-    assert.equal(read("examples/editor/README.md"):match "%$ script/lua examples/editor/client.lua\n(.-)```", output)
+    local page = files.read "examples/editor/README.md"
+    assert.equal(page:match "%$ script/lua examples/editor/client.lua\n(.-)```", output)
   end)
 end)
 

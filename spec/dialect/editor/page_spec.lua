@@ -1,14 +1,10 @@
 -- The messages that docs/dialects/editor.md shows are correct.
 local core = require "pintle.core"
 local editor = require "spec.support.editor"
-
-local function read(path)
-  local file <close> = assert(io.open(path))
-  return file:read "a"
-end
+local files = require "spec.support.files"
 
 describe("the page on the editor's protocol", function()
-  local page = read "docs/dialects/editor.md"
+  local page = files.read "docs/dialects/editor.md"
 
   it("shows the actual bytes of a message", function()
     local shown = page:match "```text\n(content%-type.-)\n```"

@@ -4,6 +4,7 @@ local children = require "spec.support.children"
 local core = require "pintle.core"
 local exit_status = require "spec.support.exit_status"
 local hosts = require "pintle.host"
+local logged_host = require "spec.support.logged_host"
 local tasks = require "pintle.task"
 
 local json = core.json
@@ -39,8 +40,7 @@ describe("gevals, on the host's side:", function()
   before_each(function()
     check_stock = children.stock()
     path, status_file = os.tmpname(), os.tmpname()
-    entries = {}
-    host = hosts { log = function(entry) entries[#entries + 1] = entry end, verbosity = "debug" }
+    host, entries = logged_host.open()
   end)
 
   after_each(function()

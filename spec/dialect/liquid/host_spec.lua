@@ -3,6 +3,7 @@ local children = require "spec.support.children"
 local connect = require "pintle.connect"
 local json = require("pintle.core").json
 local liquid = require "pintle.dialect.liquid"
+local logged_host = require "spec.support.logged_host"
 local manifest = require "pintle.manifest"
 local new_session = require "spec.support.session"
 local pintle = require "pintle"
@@ -13,10 +14,7 @@ local GREETER = { "lua5.4", "examples/greeter/plugin.lua" }
 
 local nothing_left
 
-setup(function() -- what stays from the first start on, such as the watch on signals
-  local host <close> = pintle.host { dialect = "liquid", log = false }
-  assert(host:start { command = GREETER })
-end)
+logged_host.start_first()
 
 before_each(function() nothing_left = children.stock() end)
 after_each(function() nothing_left() end)

@@ -1,6 +1,7 @@
 -- The examples for the Model Context Protocol, run as described in their README.
 local children = require "spec.support.children"
 local extension = require "spec.support.extension"
+local files = require "spec.support.files"
 local hosts = require "pintle.host"
 local json = require("pintle.core").json
 local lfs = require "lfs"
@@ -8,21 +9,12 @@ local mcp = require "spec.support.mcp_client"
 
 local PLUGIN = "examples/notes-mcp/plugin.lua"
 
-local nothing_left, folder
+local folder
 
-before_each(function()
-  nothing_left, folder = children.stock(), os.tmpname()
-  os.remove(folder)
-end)
-after_each(function()
-  os.execute(("rm -rf '%s'"):format(folder))
-  nothing_left()
-end)
+children.leave_nothing()
+files.give_each_a_folder(function(path) folder = path end)
 
-local function write(name, text)
-  local file <close> = assert(io.open(folder .. "/" .. name, "w"))
-  assert(file:write(text))
-end
+local function write(name, text) files.write(folder .. "/" .. name, text) end
 
 -- Starts the plugin, and returns a function that executes its tools.
 local function open(host, options)

@@ -1,6 +1,7 @@
 -- Both sides of Reginald's protocol together: outcomes and progress arrive, although it has no messages for them.
 local children = require "spec.support.children"
 local core = require "pintle.core"
+local logged_host = require "spec.support.logged_host"
 local pintle = require "pintle"
 local tasks = require "pintle.task"
 
@@ -28,10 +29,7 @@ local WAYS = {
 describe("a pintle host and a pintle plugin", function()
   local nothing_left, host, entries
 
-  setup(function() -- what stays from the first start on, such as the watch on signals
-    local first <close> = pintle.host { log = false }
-    assert(first:start { command = GREETER })
-  end)
+  logged_host.start_first()
 
   before_each(function()
     nothing_left = children.stock()

@@ -1,44 +1,35 @@
 -- Plugins of Reginald, found by the rules of both releases.
 local children = require "spec.support.children"
+local files = require "spec.support.files"
 local lfs = require "lfs"
+local logged_host = require "spec.support.logged_host"
 local pintle = require "pintle"
-
-local function write(path, text, mode)
-  local file <close> = assert(io.open(path, "w"))
-  assert(file:write(text))
-  if mode then assert(os.execute(("chmod %s '%s'"):format(mode, path))) end
-end
 
 describe("discovery of Reginald's plugins", function()
   local nothing_left, directory, host, lines
 
-  setup(function() -- what stays from the first start on, such as the watch on signals
-    local first <close> = pintle.host { log = false }
-    assert(first:start { command = { "lua5.4", "examples/greeter/plugin.lua" } })
-  end)
+  files.give_each_a_folder(function(path) directory = path end)
+
+  logged_host.start_first()
 
   before_each(function()
     nothing_left = children.stock()
-    directory = os.tmpname()
-    os.remove(directory)
-    assert(lfs.mkdir(directory))
     lines = {}
     host = pintle.host { dialect = "reginald", log = function(entry) lines[#lines + 1] = tostring(entry) end }
   end)
 
   after_each(function()
     host:stop()
-    os.execute(("rm -r '%s'"):format(directory))
     nothing_left()
   end)
 
   local function program(path, script)
-    write(directory .. "/" .. path, ("#!/bin/sh\nexec lua5.4 %s \"$@\"\n"):format(script or "x.lua"), "755")
+    files.write(directory .. "/" .. path, ("#!/bin/sh\nexec lua5.4 %s \"$@\"\n"):format(script or "x.lua"), "755")
   end
 
   local function folder(name, manifest, executable)
     lfs.mkdir(directory .. "/" .. name)
-    if manifest then write(directory .. "/" .. name .. "/manifest.json", manifest) end
+    if manifest then files.write(directory .. "/" .. name .. "/manifest.json", manifest) end
     program(name .. "/" .. (executable or "run"))
   end
 
@@ -60,7 +51,7 @@ describe("discovery of Reginald's plugins", function()
     program "reginald-sleep.lua"
     program "other"
     program "reginald-"
-    write(directory .. "/reginald-notes", "no program")
+    files.write(directory .. "/reginald-notes", "no program")
     local why, found = reasons()
     assert.equal("reginald-echo reginald-sleep", names(found))
     assert.same({
@@ -143,13 +134,10 @@ describe("discovery of Reginald's plugins", function()
   end)
 
   it("skips links to directories", function()
-    local elsewhere = os.tmpname()
-    os.remove(elsewhere)
-    assert(lfs.mkdir(elsewhere))
-    write(elsewhere .. "/manifest.json", '{"name":"n","executable":"run"}')
-    assert(lfs.link(elsewhere, directory .. "/link", true))
+    local elsewhere <close> = files.folder()
+    files.write(elsewhere.path .. "/manifest.json", '{"name":"n","executable":"run"}')
+    assert(lfs.link(elsewhere.path, directory .. "/link", true))
     local why, found = reasons()
-    os.execute(("rm -r '%s'"):format(elsewhere))
     assert.same({}, found)
     assert.equal("it is a link to a directory", why.link)
   end)
@@ -193,7 +181,7 @@ describe("discovery of Reginald's plugins", function()
       command = { directory .. "/greeter/plugin.lua", "--manifest", "reginald" }, stdin = "null",
     }
     assert.equal(0, status)
-    write(directory .. "/greeter/manifest.json", text)
+    files.write(directory .. "/greeter/manifest.json", text)
     local found, skipped = host:discover(directory)
     assert.same({}, skipped)
     assert.equal("greeter reginald-sleeper", names(found))

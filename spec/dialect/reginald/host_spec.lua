@@ -1,25 +1,20 @@
 -- The host side of Reginald's protocol, against strict plugins of both releases.
 local children = require "spec.support.children"
 local core = require "pintle.core"
+local logged_host = require "spec.support.logged_host"
 local loop = require "pintle.loop"
-local pintle = require "pintle"
 local tasks = require "pintle.task"
 
 local json = core.json
 
 local nothing_left, host, entries, record
 
-setup(function() -- what stays from the first start on, such as the watch on signals
-  local first <close> = pintle.host { log = false }
-  assert(first:start { command = { "lua5.4", "examples/greeter/plugin.lua" } })
-end)
+logged_host.start_first()
 
 before_each(function()
   nothing_left = children.stock()
-  entries, record = {}, os.tmpname()
-  host = pintle.host {
-    dialect = "reginald", verbosity = "debug", log = function(entry) entries[#entries + 1] = entry end,
-  }
+  record = os.tmpname()
+  host, entries = logged_host.open { dialect = "reginald" }
 end)
 
 after_each(function()

@@ -1,7 +1,6 @@
 -- Hosts of both releases accept the plugin of docs/dialects/reginald.md.
 local children = require "spec.support.children"
-local cli = require "spec.support.cli"
-local folders = require "spec.support.folder"
+local files = require "spec.support.files"
 local json = require("pintle.core").json
 local july_host = require "spec.support.reginald.july_host"
 local june_host = require "spec.support.reginald.june_host"
@@ -10,13 +9,13 @@ local lfs = require "lfs"
 -- The file that the page shows first.
 local function write_plugin(folder)
   local path = folder.path .. "/plugin.lua"
-  cli.write(path, cli.slurp "docs/dialects/reginald.md":match "\n```lua\n(.-)```")
+  files.write(path, files.read "docs/dialects/reginald.md":match "\n```lua\n(.-)```")
   return path
 end
 
 describe("the page on Reginald", function()
   it("has a plugin that hosts of june accept", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     local path = write_plugin(folder)
     local june <close> = june_host { "lua5.4", path }
     june:call("handshake", '{"protocol":"rpp","protocolVersion":0}')
@@ -28,7 +27,7 @@ describe("the page on Reginald", function()
   end)
 
   it("has a plugin that hosts of july accept, with the settings of its commands", function()
-    local folder <close> = folders.new()
+    local folder <close> = files.folder()
     local path = write_plugin(folder)
     local manifest = children.run { command = { "lua5.4", path, "--manifest", "reginald" }, stdin = "null" }
     for _, word in ipairs { "configs", "map", "anything" } do

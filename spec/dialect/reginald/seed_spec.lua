@@ -4,6 +4,7 @@ local children = require "spec.support.children"
 local core = require "pintle.core"
 local july_host = require "spec.support.reginald.july_host"
 local june_host = require "spec.support.reginald.june_host"
+local logged_host = require "spec.support.logged_host"
 local peers = require "pintle.peer"
 local pintle = require "pintle"
 local schema = require "pintle.schema"
@@ -13,10 +14,7 @@ local json = core.json
 
 local nothing_left
 
-setup(function() -- what stays from the first start on, such as the watch on signals
-  local first <close> = pintle.host { log = false }
-  assert(first:start { command = { "lua5.4", "examples/greeter/plugin.lua" } })
-end)
+logged_host.start_first()
 
 before_each(function() nothing_left = children.stock() end)
 after_each(function() nothing_left() end)
