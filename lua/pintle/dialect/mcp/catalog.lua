@@ -318,9 +318,7 @@ local function read_prompt_arguments(item, given)
 end
 
 local function read_prompt_params(server, params)
-  local ok, err = wire.check_required(params, "object", "params")
-  if ok then ok, err = wire.check_required(params.name, "string", "name") end
-  if ok then ok, err = jsonrpc.check(params.arguments, "object", "arguments") end
+  local ok, err = wire.check_name_and_arguments(params)
   if not ok then return nil, err end
   local item = declared_catalog(server).prompts[params.name]
   if not item then return jsonrpc.invalid_params("there is no prompt %q", params.name) end

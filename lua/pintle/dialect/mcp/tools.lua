@@ -26,9 +26,7 @@ local function unknown_tool(manifest, name)
 end
 
 local function read_tool_call(server, params)
-  local ok, err = wire.check_required(params, "object", "params")
-  if ok then ok, err = wire.check_required(params.name, "string", "name") end
-  if ok then ok, err = jsonrpc.check(params.arguments, "object", "arguments") end
+  local ok, err = wire.check_name_and_arguments(params)
   if not ok then return nil, err end
   if not server.operations[params.name] then return unknown_tool(server.plugin.manifest, params.name) end
   return jsonrpc.given(params.arguments) or {}

@@ -133,6 +133,15 @@ function wire.check_required(value, expected, name)
   return jsonrpc.check(value, expected, name)
 end
 
+---Checks the params of a request that runs a tool or a prompt.
+---@return true?, pintle.error?
+function wire.check_name_and_arguments(params)
+  local ok, err = wire.check_required(params, "object", "params")
+  if ok then ok, err = wire.check_required(params.name, "string", "name") end
+  if ok then ok, err = jsonrpc.check(params.arguments, "object", "arguments") end
+  return ok, err
+end
+
 -- }======
 
 return wire
