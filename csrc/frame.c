@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-#define USUAL_DIGITS 12 /* digits of a length that read_usual_header accepts */
+#define USUAL_DIGITS                                                           \
+  12 /* digits of a length that read_usual_content_length accepts */
 
 const char *const pt_frame_modes[] = {"auto", "line", "header", NULL};
 
@@ -29,8 +30,8 @@ void pt_frame_init(pt_framing *f, pt_frame_mode mode, size_t header_limit,
   f->body_limit = body_limit;
 }
 
-static pt_frame_result need_more_bytes(pt_frame_found *found, size_t used,
-                                       size_t need) {
+static pt_frame_result need_more_frame_bytes(pt_frame_found *found, size_t used,
+                                             size_t need) {
   found->used = used;
   found->need = need;
   return PT_FRAME_MORE;
@@ -55,28 +56,29 @@ static pt_frame_result set_bad_frame(pt_frame_found *found, const char *what,
 
 /* ====== Header fields ====== */
 
-static char to_lower(char c) {
+static char lower_header_byte(char c) {
   return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-static int is_name_byte(char c) {
-  return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '-';
+static int is_header_name_byte(char c) {
+  return (lower_header_byte(c) >= 'a' && lower_header_byte(c) <= 'z') ||
+         c == '-';
 }
 
 /* Counts how many of the first bytes equal `word`, which is in lower case; case
 ** is ignored. */
 static size_t matching_prefix(const char *text, size_t len, const char *word) {
   size_t i = 0;
-  while (i < len && word[i] != '\0' && to_lower(text[i]) == word[i])
+  while (i < len && word[i] != '\0' && lower_header_byte(text[i]) == word[i])
     i++;
   return i;
 }
 
-static int equals_word(const char *text, size_t len, const char *word) {
+static int equals_header_word(const char *text, size_t len, const char *word) {
   return matching_prefix(text, len, word) == len && word[len] == '\0';
 }
 
-static void trim_spaces(const char **text, size_t *len) {
+static void trim_header_spaces(const char **text, size_t *len) {
   while (*len > 0 && (**text == ' ' || **text == '\t')) {
     ++*text;
     --*len;
@@ -97,7 +99,7 @@ static int has_glued_prefix(const char *name, size_t len) {
 
 int pt_header_parse(const char *line, size_t len, pt_header_field *field) {
   size_t n = 0;
-  while (n < len && is_name_byte(line[n]))
+  while (n < len && is_header_name_byte(line[n]))
     n++;
   if (n == 0 || n == len || line[n] != ':' || has_glued_prefix(line, n))
     return 0;
@@ -108,12 +110,12 @@ int pt_header_parse(const char *line, size_t len, pt_header_field *field) {
   field->not_ascii = 0;
   for (size_t i = 0; i < field->value_len; i++)
     field->not_ascii |= (unsigned char)field->value[i] >= 0x80;
-  trim_spaces(&field->value, &field->value_len);
+  trim_header_spaces(&field->value, &field->value_len);
   return 1;
 }
 
 int pt_header_is(const pt_header_field *field, const char *name) {
-  return equals_word(field->name, field->name_len, name);
+  return equals_header_word(field->name, field->name_len, name);
 }
 
 /* Reads the value as a length. Returns NULL, or the reason why it is not one.
@@ -147,8 +149,8 @@ static int has_utf8_charset(const pt_header_field *field) {
     p++;
   for (stop = p; stop < end && *stop != ';' && *stop != '"' && *stop != ' ';)
     stop++;
-  return equals_word(p, (size_t)(stop - p), "utf-8") ||
-         equals_word(p, (size_t)(stop - p), "utf8");
+  return equals_header_word(p, (size_t)(stop - p), "utf-8") ||
+         equals_header_word(p, (size_t)(stop - p), "utf8");
 }
 
 /* Whether the line begins like a header that a peer would send. */
@@ -158,7 +160,7 @@ static int opens_header(const char *line, size_t len) {
 
 /* Returns the offset of "Content-Length:" inside of a line, after junk; 0 if it
 ** is not there. */
-static size_t find_length(const char *line, size_t len) {
+static size_t find_content_length(const char *line, size_t len) {
   size_t at;
   for (at = 1; at + sizeof length_name - 1 <= len; at++)
     if (matching_prefix(line + at, len - at, length_name) ==
@@ -169,8 +171,8 @@ static size_t find_length(const char *line, size_t len) {
 
 /* Returns where to cut junk of `len` bytes so that no "Content-Length:" is lost
 ** that is in it or that begins at its end. */
-static size_t cut_junk(const char *junk, size_t len) {
-  size_t tail, at = find_length(junk, len);
+static size_t cut_header_junk(const char *junk, size_t len) {
+  size_t tail, at = find_content_length(junk, len);
   if (at > 0)
     return at;
   for (tail = sizeof length_name - 2; tail > 0; tail--)
@@ -182,11 +184,11 @@ static size_t cut_junk(const char *junk, size_t len) {
 
 /* ====== Refused input ====== */
 
-static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
+static size_t smaller_size(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Stores the beginning of a message over the limit, for its report. */
 static void keep_message_start(pt_framing *f, const char *bytes, size_t len) {
-  size_t n = min_size(len, sizeof f->start - f->start_len);
+  size_t n = smaller_size(len, sizeof f->start - f->start_len);
   memcpy(f->start + f->start_len, bytes, n);
   f->start_len += n;
 }
@@ -198,8 +200,9 @@ static void start_skimming(pt_framing *f, uint64_t size) {
   pt_skim_begin(&f->skim);
 }
 
-static pt_frame_result report_too_long(pt_framing *f, pt_frame_found *found,
-                                       int is_line, size_t used) {
+static pt_frame_result report_too_long_frame(pt_framing *f,
+                                             pt_frame_found *found, int is_line,
+                                             size_t used) {
   found->what = is_line ? "line is longer than the limit of"
                         : "message is longer than the limit of";
   found->number = f->body_limit;
@@ -210,7 +213,8 @@ static pt_frame_result report_too_long(pt_framing *f, pt_frame_found *found,
 
 /* Counts how many of these bytes belong to the refused message. Sets `*ends` if
 ** they are its rest. */
-static size_t count_refused(const pt_framing *f, const input *in, int *ends) {
+static size_t count_refused_frame_bytes(const pt_framing *f, const input *in,
+                                        int *ends) {
   const char *newline;
   if (!f->skip_line) {
     *ends = f->skip <= in->len;
@@ -222,8 +226,8 @@ static size_t count_refused(const pt_framing *f, const input *in, int *ends) {
 }
 
 /* Skims the skipped bytes, up to the next report. */
-static size_t skim_skipped(pt_framing *f, const input *in, size_t len,
-                           int is_last) {
+static size_t skim_skipped_frame(pt_framing *f, const input *in, size_t len,
+                                 int is_last) {
   size_t used = len > 0 ? pt_skim_read(&f->skim, in->bytes, len) : 0;
   if (!f->skip_line && used > 0)
     keep_message_start(f, in->bytes, used);
@@ -234,19 +238,19 @@ static size_t skim_skipped(pt_framing *f, const input *in, size_t len,
 }
 
 /* Skips bytes of a message that was refused already. */
-static pt_frame_result skip_refused(pt_framing *f, const input *in,
-                                    pt_frame_found *found) {
+static pt_frame_result skip_refused_frame(pt_framing *f, const input *in,
+                                          pt_frame_found *found) {
   int ends, was_skimming = f->is_skimming, is_line = f->skip_line;
-  size_t len = count_refused(f, in, &ends), used = len;
+  size_t len = count_refused_frame_bytes(f, in, &ends), used = len;
   if (was_skimming)
-    used = skim_skipped(f, in, len, ends || in->at_end);
+    used = skim_skipped_frame(f, in, len, ends || in->at_end);
   if (is_line)
     f->skip_line = !(ends && used == len);
   else
     f->skip -= used;
   if (was_skimming && f->skim.has_report)
-    return report_too_long(f, found, is_line, used);
-  return need_more_bytes(found, used, 0);
+    return report_too_long_frame(f, found, is_line, used);
+  return need_more_frame_bytes(found, used, 0);
 }
 
 /* ====== Lines ====== */
@@ -254,7 +258,7 @@ static pt_frame_result skip_refused(pt_framing *f, const input *in,
 /* Returns the length of the first line without its line end; at the end of
 ** input, of everything there is. `*used` is the length with the line end, 0 if
 ** the line is unfinished. */
-static size_t first_line(pt_framing *f, const input *in, size_t *used) {
+static size_t find_frame_line(pt_framing *f, const input *in, size_t *used) {
   const char *newline = memchr(in->bytes + f->seen, '\n', in->len - f->seen);
   size_t len = in->len;
   *used = in->at_end ? in->len : 0;
@@ -271,15 +275,15 @@ static size_t first_line(pt_framing *f, const input *in, size_t *used) {
   return len;
 }
 
-static int is_blank(const char *text, size_t len) {
+static int is_blank_line(const char *text, size_t len) {
   while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t'))
     len--;
   return len == 0;
 }
 
-static pt_frame_result scan_line(pt_framing *f, const input *in,
-                                 pt_frame_found *found) {
-  size_t used, len = first_line(f, in, &used);
+static pt_frame_result scan_line_frame(pt_framing *f, const input *in,
+                                       pt_frame_found *found) {
+  size_t used, len = find_frame_line(f, in, &used);
   /* the last byte may be the CR of a CR LF */
   size_t most = f->body_limit + (used == 0);
   if (len > most) {
@@ -288,12 +292,12 @@ static pt_frame_result scan_line(pt_framing *f, const input *in,
     start_skimming(f, 0);
     /* at most the limit, so that the result does not depend on the split */
     keep_message_start(f, in->bytes, f->body_limit);
-    return skip_refused(f, in, found);
+    return skip_refused_frame(f, in, found);
   }
   if (used == 0)
-    return need_more_bytes(found, 0, 0);
-  if (is_blank(in->bytes, len))
-    return need_more_bytes(found, used, 0);
+    return need_more_frame_bytes(found, 0, 0);
+  if (is_blank_line(in->bytes, len))
+    return need_more_frame_bytes(found, used, 0);
   return set_found_frame(found, PT_FRAME_MESSAGE, in->bytes, len, used);
 }
 
@@ -361,7 +365,7 @@ static pt_frame_result end_header_block(pt_framing *f, const input *in,
   uint64_t line = wrong != NULL ? (uint64_t)f->wrong_line : 0;
   if (f->refused) {
     drop_header_block(f);
-    return need_more_bytes(found, used, 0);
+    return need_more_frame_bytes(found, used, 0);
   }
   if (wrong == NULL && !f->has_length)
     wrong = "header has no Content-Length";
@@ -372,7 +376,7 @@ static pt_frame_result end_header_block(pt_framing *f, const input *in,
   if (f->length > f->body_limit) {
     drop_header_block(f);
     start_skimming(f, f->skip);
-    return need_more_bytes(found, used, 0);
+    return need_more_frame_bytes(found, used, 0);
   }
   f->header = used;
   return PT_FRAME_MESSAGE;
@@ -390,7 +394,7 @@ static pt_frame_result handle_junk_line(pt_framing *f, const input *in,
     f->block = used;
     return PT_FRAME_MORE;
   }
-  glued = find_length(in->bytes + start, used - start);
+  glued = find_content_length(in->bytes + start, used - start);
   return set_noise_frame(f, in, glued > 0 ? start + glued : used, found);
 }
 
@@ -408,14 +412,14 @@ static pt_frame_result read_header_line(pt_framing *f, const input *in,
     return end_header_block(f, in, used, found);
   if (len == 0) { /* some peers write a newline after a body */
     forget_header_block(f);
-    return need_more_bytes(found, used, 0);
+    return need_more_frame_bytes(found, used, 0);
   }
   if (!pt_header_parse(in->bytes + start, len, &field))
     return handle_junk_line(f, in, start, used, found);
   read_header_field(f, &field);
   if (f->refused) { /* the block was reported: its lines need not be kept */
     f->seen = 0;
-    return need_more_bytes(found, used, 0);
+    return need_more_frame_bytes(found, used, 0);
   }
   f->block = used;
   return PT_FRAME_MORE;
@@ -423,13 +427,13 @@ static pt_frame_result read_header_line(pt_framing *f, const input *in,
 
 /* Handles a block or a line of junk that is longer than the limit. The rest of
 ** a block is dropped line by line. */
-static pt_frame_result refuse_over_limit(pt_framing *f, const input *in,
-                                         pt_frame_found *found) {
+static pt_frame_result refuse_frame_over_limit(pt_framing *f, const input *in,
+                                               pt_frame_found *found) {
   size_t used = f->block;
   int again = f->refused;
   pt_header_field field;
   if (used == 0) {
-    used = cut_junk(in->bytes, f->header_limit);
+    used = cut_header_junk(in->bytes, f->header_limit);
     if (!again &&
         (f->mode == PT_FRAME_AUTO || !pt_header_parse(in->bytes, used, &field)))
       return set_noise_frame(f, in, used, found);
@@ -438,34 +442,35 @@ static pt_frame_result refuse_over_limit(pt_framing *f, const input *in,
   f->refused = 1;
   f->seen = f->block = 0;
   if (again)
-    return need_more_bytes(found, used, 0);
+    return need_more_frame_bytes(found, used, 0);
   return set_bad_frame(found, "header is longer than the limit of",
                        f->header_limit, in, used);
 }
 
 /* Handles input without a complete line. */
-static pt_frame_result handle_partial_line(pt_framing *f, const input *in,
-                                           pt_frame_found *found) {
+static pt_frame_result handle_partial_header_line(pt_framing *f,
+                                                  const input *in,
+                                                  pt_frame_found *found) {
   if (in->len > f->header_limit)
-    return refuse_over_limit(f, in, found);
+    return refuse_frame_over_limit(f, in, found);
   f->seen = in->len;
   if (!in->at_end)
-    return need_more_bytes(found, 0, 0);
+    return need_more_frame_bytes(found, 0, 0);
   if (f->fields == 0)
     return set_noise_frame(f, in, in->len, found);
   forget_header_block(f);
   return set_bad_frame(found, "input ends inside a header", 0, in, in->len);
 }
 
-static pt_frame_result scan_block(pt_framing *f, const input *in,
-                                  pt_frame_found *found) {
+static pt_frame_result scan_header_block(pt_framing *f, const input *in,
+                                         pt_frame_found *found) {
   for (;;) {
     size_t start = f->block;
     size_t from = f->seen > start ? f->seen : start;
     const char *newline = memchr(in->bytes + from, '\n', in->len - from);
     pt_frame_result result;
     if (newline == NULL || (size_t)(newline - in->bytes) >= f->header_limit)
-      return handle_partial_line(f, in, found);
+      return handle_partial_header_line(f, in, found);
     result = read_header_line(f, in, start, (size_t)(newline - in->bytes) + 1,
                               found);
     if (result != PT_FRAME_MORE || found->used > 0)
@@ -473,8 +478,8 @@ static pt_frame_result scan_block(pt_framing *f, const input *in,
   }
 }
 
-static pt_frame_result scan_body(pt_framing *f, const input *in,
-                                 pt_frame_found *found) {
+static pt_frame_result scan_frame_body(pt_framing *f, const input *in,
+                                       pt_frame_found *found) {
   size_t header = f->header, length = (size_t)f->length;
   if (in->len - header >= length) {
     forget_header_block(f);
@@ -482,15 +487,15 @@ static pt_frame_result scan_body(pt_framing *f, const input *in,
                            header + length);
   }
   if (!in->at_end)
-    return need_more_bytes(found, 0, length - (in->len - header));
+    return need_more_frame_bytes(found, 0, length - (in->len - header));
   forget_header_block(f);
   return set_bad_frame(found, "input ends inside a message, bytes missing:",
                        length - (in->len - header), in, in->len);
 }
 
 /* Reads a header that is only "Content-Length: N", as nearly all are. Leaves
-** any other header to scan_block. */
-static void read_usual_header(pt_framing *f, const input *in) {
+** any other header to scan_header_block. */
+static void read_usual_content_length(pt_framing *f, const input *in) {
   static const char usual[] = "Content-Length: ";
   size_t i = sizeof usual - 1;
   uint64_t length = 0;
@@ -509,21 +514,21 @@ static void read_usual_header(pt_framing *f, const input *in) {
   f->header = i + 4;
 }
 
-static pt_frame_result scan_header(pt_framing *f, const input *in,
-                                   pt_frame_found *found) {
+static pt_frame_result scan_header_frame(pt_framing *f, const input *in,
+                                         pt_frame_found *found) {
   if (f->header == 0)
-    read_usual_header(f, in);
+    read_usual_content_length(f, in);
   if (f->header == 0) {
-    pt_frame_result result = scan_block(f, in, found);
+    pt_frame_result result = scan_header_block(f, in, found);
     if (result != PT_FRAME_MESSAGE)
       return result;
   }
-  return scan_body(f, in, found);
+  return scan_frame_body(f, in, found);
 }
 
 /* ====== Detecting the framing ====== */
 
-static int starts_json(const char *text, size_t len) {
+static int starts_json_frame(const char *text, size_t len) {
   while (len > 0 && (*text == ' ' || *text == '\t')) {
     text++;
     len--;
@@ -536,7 +541,7 @@ typedef enum block_answer { NO_BLOCK, MAYBE_BLOCK, IS_BLOCK } block_answer;
 /* Whether the fields at the beginning lead to a Content-Length: hosts of
 ** Reginald may send other fields before it. All lines of a block have the same
 ** line end; a printed line such as "INFO: ready" ends in LF alone. */
-static block_answer opens_block(const input *in) {
+static block_answer opens_header_block(const input *in) {
   size_t start = 0;
   int has_cr = -1;
   for (;;) {
@@ -560,38 +565,38 @@ static block_answer opens_block(const input *in) {
   }
 }
 
-static pt_frame_result scan_first_block(pt_framing *f, const input *in,
-                                        pt_frame_found *found) {
+static pt_frame_result scan_first_header_block(pt_framing *f, const input *in,
+                                               pt_frame_found *found) {
   f->mode = PT_FRAME_HEADER;
   f->seen = 0;
-  return scan_header(f, in, found);
+  return scan_header_frame(f, in, found);
 }
 
 /* Detects the framing. A first line that begins neither kind of frame is noise.
 ** Bytes after the header limit are ignored: a caller that reads in small pieces
 ** would not see them, and the result must not depend on the split. */
-static pt_frame_result scan_auto(pt_framing *f, const input *in,
-                                 pt_frame_found *found) {
+static pt_frame_result scan_auto_framing(pt_framing *f, const input *in,
+                                         pt_frame_found *found) {
   size_t most = f->header_limit + 1, used, len;
   block_answer block;
-  input near = {in->bytes, min_size(in->len, most), 0};
+  input near = {in->bytes, smaller_size(in->len, most), 0};
   near.at_end = in->at_end && in->len < most;
-  if (starts_json(near.bytes, near.len)) {
+  if (starts_json_frame(near.bytes, near.len)) {
     f->mode = PT_FRAME_LINE;
-    return scan_line(f, in, found);
+    return scan_line_frame(f, in, found);
   }
-  len = first_line(f, &near, &used);
-  if (opens_header(in->bytes, len) || find_length(in->bytes, len) > 0)
-    return scan_first_block(f, in, found);
+  len = find_frame_line(f, &near, &used);
+  if (opens_header(in->bytes, len) || find_content_length(in->bytes, len) > 0)
+    return scan_first_header_block(f, in, found);
   if (used == 0)
-    return handle_partial_line(f, in, found);
-  block = f->has_noise ? NO_BLOCK : opens_block(&near);
+    return handle_partial_header_line(f, in, found);
+  block = f->has_noise ? NO_BLOCK : opens_header_block(&near);
   if (block == IS_BLOCK)
-    return scan_first_block(f, in, found);
+    return scan_first_header_block(f, in, found);
   if (block == MAYBE_BLOCK && near.len < most)
-    return need_more_bytes(found, 0, 0);
-  if (is_blank(in->bytes, len))
-    return need_more_bytes(found, used, 0);
+    return need_more_frame_bytes(found, 0, 0);
+  if (is_blank_line(in->bytes, len))
+    return need_more_frame_bytes(found, used, 0);
   f->has_noise = 1;
   return set_noise_frame(f, in, used, found);
 }
@@ -603,15 +608,15 @@ pt_frame_result pt_frame_scan(pt_framing *f, const char *bytes, size_t len,
   input in = {bytes, len, at_end};
   memset(found, 0, sizeof *found);
   if (len == 0 && !(at_end && f->is_skimming))
-    return need_more_bytes(found, 0, 0);
+    return need_more_frame_bytes(found, 0, 0);
   if (f->skip > 0 || f->skip_line)
-    return skip_refused(f, &in, found);
+    return skip_refused_frame(f, &in, found);
   switch (f->mode) {
   case PT_FRAME_LINE:
-    return scan_line(f, &in, found);
+    return scan_line_frame(f, &in, found);
   case PT_FRAME_HEADER:
-    return scan_header(f, &in, found);
+    return scan_header_frame(f, &in, found);
   default:
-    return scan_auto(f, &in, found);
+    return scan_auto_framing(f, &in, found);
   }
 }

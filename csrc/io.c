@@ -44,7 +44,7 @@ void pt_fd_close(int *fd) {
 }
 
 /* Returns a copy with a number above 2, closed on exec; -1 with errno set. */
-static int copy_above_stdio(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
+static int copy_fd_above_stdio(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
 
 int pt_fd_make_private(int fd) {
   int moved = fd;
@@ -53,14 +53,14 @@ int pt_fd_make_private(int fd) {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
 #endif
   } else if (fd != -1) {
-    moved = copy_above_stdio(fd);
+    moved = copy_fd_above_stdio(fd);
     pt_fd_close(&fd);
   }
   return moved;
 }
 
 /* Makes both ends private, or closes both. Returns 0 or an error number. */
-static int make_both_private(int ends[2]) {
+static int make_fds_private(int ends[2]) {
   int err = 0;
   for (int i = 0; i < 2; i++) {
     ends[i] = pt_fd_make_private(ends[i]);
@@ -72,17 +72,17 @@ static int make_both_private(int ends[2]) {
 }
 
 int pt_fd_pipe(int ends[2]) {
-  return pipe2(ends, O_CLOEXEC) == -1 ? errno : make_both_private(ends);
+  return pipe2(ends, O_CLOEXEC) == -1 ? errno : make_fds_private(ends);
 }
 
 int pt_fd_socketpair(int ends[2]) {
   int type = SOCK_STREAM | SOCK_CLOEXEC;
   return socketpair(AF_UNIX, type, 0, ends) == -1 ? errno
-                                                  : make_both_private(ends);
+                                                  : make_fds_private(ends);
 }
 
 /* Returns 0 or an error number. */
-static int set_blocking(int fd, int blocking) {
+static int set_fd_blocking(int fd, int blocking) {
   int flags = fcntl(fd, F_GETFL);
   if (flags == -1)
     return errno;
@@ -90,11 +90,11 @@ static int set_blocking(int fd, int blocking) {
   return fcntl(fd, F_SETFL, flags) == -1 ? errno : 0;
 }
 
-int pt_fd_set_nonblocking(int fd) { return set_blocking(fd, 0); }
+int pt_fd_set_nonblocking(int fd) { return set_fd_blocking(fd, 0); }
 
 /* O_NONBLOCK belongs to the open file description, not to the descriptor. On a
 ** terminal it would affect the shell that has started this program. */
-static void nonblock_if_pipe(int fd) {
+static void set_pipe_nonblocking(int fd) {
   struct stat st;
   if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
     pt_fd_set_nonblocking(fd);
@@ -102,15 +102,15 @@ static void nonblock_if_pipe(int fd) {
 
 /* Without `output`, stdout stays. dup2 of `null` cannot fail, because `null`, 0
 ** and 1 are open. */
-static void replace_stdio(int null, int output) {
+static void replace_stdio_fd(int null, int output) {
   dup2(null, 0);
   if (output && dup2(2, 1) == -1)
     dup2(null, 1);
 }
 
 int pt_fd_claim(int *input, int *output) {
-  int in = copy_above_stdio(0);
-  int out = in == -1 || output == NULL ? -1 : copy_above_stdio(1);
+  int in = copy_fd_above_stdio(0);
+  int out = in == -1 || output == NULL ? -1 : copy_fd_above_stdio(1);
   int is_copied = in != -1 && (out != -1 || output == NULL);
   int null = is_copied ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
   if (null == -1) {
@@ -118,13 +118,13 @@ int pt_fd_claim(int *input, int *output) {
     pt_fd_close(&out);
     return errno;
   }
-  replace_stdio(null, output != NULL);
+  replace_stdio_fd(null, output != NULL);
   pt_fd_close(&null);
-  nonblock_if_pipe(in);
+  set_pipe_nonblocking(in);
   *input = in;
   if (output == NULL)
     return 0;
-  nonblock_if_pipe(out);
+  set_pipe_nonblocking(out);
   *output = out;
   return 0;
 }
@@ -157,14 +157,14 @@ static int check_fd_ready(const pt_io *io, short events) {
 
 /* Some kernels know the flag but do not support it for pipes; then the pipe
 ** becomes non-blocking again. */
-static ssize_t read_without_waiting(pt_io *io, char *buffer, size_t len) {
+static ssize_t read_fd_without_waiting(pt_io *io, char *buffer, size_t len) {
 #ifdef RWF_NOWAIT
   struct iovec piece = {.iov_base = buffer, .iov_len = len};
   ssize_t n = preadv2(io->fd, &piece, 1, -1, RWF_NOWAIT);
   if (n != -1 || (errno != EOPNOTSUPP && errno != ENOSYS))
     return n;
 #endif
-  set_blocking(io->fd, 0);
+  set_fd_blocking(io->fd, 0);
   io->is_blocking = io->is_pipe = 0;
   return read(io->fd, buffer, len);
 }
@@ -179,7 +179,7 @@ int pt_io_can_block(const pt_io *io) {
 
 static ssize_t read_fd_once(pt_io *io, char *buffer, size_t len) {
   if (io->is_blocking)
-    return read_without_waiting(io, buffer, len);
+    return read_fd_without_waiting(io, buffer, len);
   if (io->is_socket)
     return recv(io->fd, buffer, len, MSG_DONTWAIT);
   if (io->may_block && check_fd_ready(io, POLLIN) == -1)
@@ -220,7 +220,7 @@ ssize_t pt_io_write(const pt_io *io, const char *bytes, size_t len) {
 ssize_t pt_io_read_blocking(pt_io *io, char *buffer, size_t len) {
   ssize_t n;
   if (!io->is_blocking)
-    io->is_blocking = pt_io_can_block(io) && set_blocking(io->fd, 1) == 0;
+    io->is_blocking = pt_io_can_block(io) && set_fd_blocking(io->fd, 1) == 0;
   if (!io->is_blocking) {
     errno = ENOTSUP;
     return -1;

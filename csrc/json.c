@@ -7,7 +7,7 @@
 /* ====== Strings ====== */
 
 /* Returns four hexadecimal digits as a number, -1 if they are not digits. */
-static int hex4(const char *p) {
+static int parse_json_hex4(const char *p) {
   int value = 0;
   for (int i = 0; i < 4; i++) {
     int c = p[i] | 0x20;
@@ -21,42 +21,42 @@ static int hex4(const char *p) {
   return value;
 }
 
-static int is_high_surrogate(int u) { return u >= 0xD800 && u <= 0xDBFF; }
-static int is_low_surrogate(int u) { return u >= 0xDC00 && u <= 0xDFFF; }
+static int is_high_json_surrogate(int u) { return u >= 0xD800 && u <= 0xDBFF; }
+static int is_low_json_surrogate(int u) { return u >= 0xDC00 && u <= 0xDFFF; }
 
 /* `p` is the backslash of a \u. */
-static const char *check_unicode(const char *p, const char *end,
-                                 pt_json_fault *fault) {
-  int unit = end - p < 6 ? -1 : hex4(p + 2);
+static const char *check_json_unicode(const char *p, const char *end,
+                                      pt_json_fault *fault) {
+  int unit = end - p < 6 ? -1 : parse_json_hex4(p + 2);
   if (unit < 0)
     return pt_json_fail(fault, "invalid \\u escape", p);
-  if (is_low_surrogate(unit))
+  if (is_low_json_surrogate(unit))
     return pt_json_fail(fault, "lone surrogate", p);
-  if (!is_high_surrogate(unit))
+  if (!is_high_json_surrogate(unit))
     return p + 6;
   if (end - p < 12 || p[6] != '\\' || p[7] != 'u' ||
-      !is_low_surrogate(hex4(p + 8)))
+      !is_low_json_surrogate(parse_json_hex4(p + 8)))
     return pt_json_fail(fault, "lone surrogate", p);
   return p + 12;
 }
 
-static const char *check_escape(const char *p, const char *end,
-                                pt_json_fault *fault) {
+static const char *check_json_escape(const char *p, const char *end,
+                                     pt_json_fault *fault) {
   if (end - p < 2)
     return pt_json_fail(fault, "unfinished string", end);
   if (p[1] == 'u')
-    return check_unicode(p, end, fault);
+    return check_json_unicode(p, end, fault);
   if (p[1] == '\0' || strchr("\"\\/bfnrt", p[1]) == NULL)
     return pt_json_fail(fault, "invalid escape", p);
   return p + 2;
 }
 
-static const char *check_special(const char *p, const char *end, int *escaped,
-                                 pt_json_fault *fault) {
+static const char *check_json_special(const char *p, const char *end,
+                                      int *escaped, pt_json_fault *fault) {
   const char *next;
   if (*p == '\\') {
     *escaped = 1;
-    return check_escape(p, end, fault);
+    return check_json_escape(p, end, fault);
   }
   if ((unsigned char)*p < 0x20)
     return pt_json_fail(fault, "control character in string", p);
@@ -73,13 +73,13 @@ const char *pt_json_string(const char *p, const char *end, int *escaped,
       return pt_json_fail(fault, "unfinished string", end);
     if (*p == '"')
       return p;
-    p = check_special(p, end, escaped, fault);
+    p = check_json_special(p, end, escaped, fault);
     if (p == NULL)
       return NULL;
   }
 }
 
-static char *put_utf8(char *out, int code) {
+static char *put_json_utf8(char *out, int code) {
   if (code < 0x80) {
     *out++ = (char)code;
   } else if (code < 0x800) {
@@ -98,18 +98,19 @@ static char *put_utf8(char *out, int code) {
   return out;
 }
 
-static const char *unescape_unicode(const char *p, char **out) {
-  int unit = hex4(p + 2);
-  if (is_high_surrogate(unit)) {
-    int low = hex4(p + 8);
-    *out = put_utf8(*out, 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00));
+static const char *unescape_json_unicode(const char *p, char **out) {
+  int unit = parse_json_hex4(p + 2);
+  if (is_high_json_surrogate(unit)) {
+    int low = parse_json_hex4(p + 8);
+    *out =
+        put_json_utf8(*out, 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00));
     return p + 12;
   }
-  *out = put_utf8(*out, unit);
+  *out = put_json_utf8(*out, unit);
   return p + 6;
 }
 
-static char unescape_letter(char c) {
+static char unescape_json_letter(char c) {
   switch (c) {
   case 'b':
     return '\b';
@@ -136,16 +137,16 @@ size_t pt_json_unescape(const char *p, const char *end, char *out) {
     if (slash == NULL)
       break;
     if (slash[1] == 'u') {
-      p = unescape_unicode(slash, &out);
+      p = unescape_json_unicode(slash, &out);
     } else {
-      *out++ = unescape_letter(slash[1]);
+      *out++ = unescape_json_letter(slash[1]);
       p = slash + 2;
     }
   }
   return (size_t)(out - start);
 }
 
-static char *put_escape(char *out, unsigned char c) {
+static char *put_json_escape(char *out, unsigned char c) {
   static const char hex[] = "0123456789abcdef";
   static const char letters[] = "btn\0fr";
   *out++ = '\\';
@@ -165,8 +166,8 @@ static char *put_escape(char *out, unsigned char c) {
 /* Copies the plain bytes at the front of [p, end) and returns the first byte
 ** that is not plain. `out` has room for all of [p, end); its bytes after the
 ** copy become undefined. */
-static inline const char *copy_plain(char *out, const char *p,
-                                     const char *end) {
+static inline const char *copy_plain_json(char *out, const char *p,
+                                          const char *end) {
   for (; end - p >= 16; p += 16, out += 16) {
     pt_block block = pt_load16(p);
     int n = pt_plain_count(block);
@@ -181,7 +182,7 @@ static inline const char *copy_plain(char *out, const char *p,
 
 /* Copies a run of UTF-8 sequences that are not ASCII, and returns the byte
 ** after it; NULL if one is invalid. `out` has room for four more bytes. */
-static const char *copy_utf8(char *out, const char *p, const char *end) {
+static const char *copy_json_utf8(char *out, const char *p, const char *end) {
   do {
     const char *next = pt_json_utf8(p, end);
     if (next == NULL)
@@ -201,18 +202,18 @@ const char *pt_json_escape(char **at, const char *p, const char *end,
   char *out = *at;
   while (p < end && spare >= PT_ESCAPE_MAX) {
     const char *from = p;
-    p = copy_plain(out, p, end);
+    p = copy_plain_json(out, p, end);
     out += p - from;
     if (p == end)
       break;
     if ((unsigned char)*p < 0x80) {
       char *escape = out;
-      out = put_escape(out, (unsigned char)*p++);
+      out = put_json_escape(out, (unsigned char)*p++);
       spare -= out - escape - 1;
       continue;
     }
     from = p;
-    p = copy_utf8(out, p, end);
+    p = copy_json_utf8(out, p, end);
     if (p == NULL)
       return NULL;
     out += p - from;
@@ -233,19 +234,19 @@ const char *pt_json_literal(const char *p, const char *end,
   return pt_json_fail(fault, "invalid value", p);
 }
 
-static const char *check_string(const char *p, const char *end,
-                                pt_json_fault *fault) {
+static const char *check_json_string(const char *p, const char *end,
+                                     pt_json_fault *fault) {
   int escaped;
   p = pt_json_string(p + 1, end, &escaped, fault);
   return p != NULL ? p + 1 : NULL;
 }
 
-static const char *check_scalar(const char *p, const char *end,
-                                pt_json_fault *fault) {
+static const char *check_json_scalar(const char *p, const char *end,
+                                     pt_json_fault *fault) {
   pt_number number;
   const char *next;
   if (*p == '"')
-    return check_string(p, end, fault);
+    return check_json_string(p, end, fault);
   if (*p != '-' && (*p < '0' || *p > '9'))
     return pt_json_literal(p, end, fault);
   next = pt_number_read(p, end, &number);
@@ -253,12 +254,12 @@ static const char *check_scalar(const char *p, const char *end,
 }
 
 /* Checks a member's name and colon; returns the byte after the colon. */
-static const char *check_name(const char *p, const char *end,
-                              pt_json_fault *fault) {
+static const char *check_json_name(const char *p, const char *end,
+                                   pt_json_fault *fault) {
   p = pt_json_space(p, end);
   if (p == end || *p != '"')
     return pt_json_fail(fault, "expected a member name", p);
-  p = check_string(p, end, fault);
+  p = check_json_string(p, end, fault);
   if (p == NULL)
     return NULL;
   p = pt_json_space(p, end);
@@ -274,7 +275,7 @@ const char *pt_json_value(const char *p, const char *end, int depth,
   int open = 0;
   for (;;) { /* p is at the beginning of a value or of a member's name */
     if (open > 0 && closes[open - 1] == '}') {
-      p = check_name(p, end, fault);
+      p = check_json_name(p, end, fault);
       if (p == NULL)
         return NULL;
     }
@@ -289,7 +290,7 @@ const char *pt_json_value(const char *p, const char *end, int depth,
       if (p == end || *p != closes[open - 1])
         continue;
     } else {
-      p = check_scalar(p, end, fault);
+      p = check_json_scalar(p, end, fault);
       if (p == NULL)
         return NULL;
     }

@@ -6,7 +6,7 @@
 #define SHRINK_AFTER                                                           \
   16 /* times in a row that little of a large buffer is used */
 
-static void move_to_front(pt_buf *b) {
+static void move_buf_to_front(pt_buf *b) {
   memmove(b->data, b->data + b->start, b->end - b->start);
   b->end -= b->start;
   b->start = 0;
@@ -22,13 +22,13 @@ int pt_buf_grow(lua_State *L, pt_buf *b, size_t more) {
   if (more > SIZE_MAX / 4 || used > SIZE_MAX / 4)
     return 0;
   if (b->start > 0 && b->cap - used >= more && b->start >= used) {
-    move_to_front(b);
+    move_buf_to_front(b);
     return 1;
   }
   while (cap < used + more)
     cap *= 2;
   if (b->start > 0)
-    move_to_front(b);
+    move_buf_to_front(b);
   if (cap == b->cap)
     return 1;
   data = pt_reallocate(L, b->data, b->cap, cap);
@@ -40,7 +40,7 @@ int pt_buf_grow(lua_State *L, pt_buf *b, size_t more) {
 }
 
 /* `end` is how much of the buffer was used this time. */
-static void consider_shrinking(lua_State *L, pt_buf *b, size_t end) {
+static void consider_shrinking_buf(lua_State *L, pt_buf *b, size_t end) {
   if (b->cap <= PT_BUF_KEEP)
     return;
   b->unused = end > b->cap / 4 ? 0 : b->unused + 1;
@@ -54,7 +54,7 @@ void pt_buf_consume(lua_State *L, pt_buf *b, size_t n) {
   if (n == 0 || b->start < b->end)
     return;
   b->start = b->end = 0;
-  consider_shrinking(L, b, end);
+  consider_shrinking_buf(L, b, end);
 }
 
 void pt_buf_free(lua_State *L, pt_buf *b) {

@@ -45,7 +45,7 @@ void pt_call_complete(lua_State *L, void *waiter, int soon) {
 
 /* ====== Deadlines of calls ====== */
 
-static double find_earliest_deadline(const pt_pending *calls) {
+static double find_earliest_call_deadline(const pt_pending *calls) {
   double earliest = HUGE_VAL;
   for (size_t slot = 0; slot < calls->slots; slot++)
     if (calls->calls[slot].id != 0 && calls->calls[slot].due < earliest)
@@ -57,7 +57,7 @@ static double find_earliest_deadline(const pt_pending *calls) {
 ** this raises, the next turn tries again. Completing a call may run finalizers
 ** that make calls; then the ring may grow, but no call moves to a lower slot.
 */
-static void fire_overdue(lua_State *L, pt_alarm *a) {
+static void fire_overdue_calls(lua_State *L, pt_alarm *a) {
   pt_peer *p = PT_CONTAINER(pt_peer, overdue, a);
   pt_pending *calls = &p->pending;
   double now = pt_clock_now(), next;
@@ -71,7 +71,7 @@ static void fire_overdue(lua_State *L, pt_alarm *a) {
     lua_pushlightuserdata(L, (void *)&overdue);
     pt_call_complete(L, waiter, 1);
   }
-  next = find_earliest_deadline(calls);
+  next = find_earliest_call_deadline(calls);
   if (next < HUGE_VAL)
     pt_loop_set_alarm(p->loop, a, next);
   else
@@ -79,7 +79,7 @@ static void fire_overdue(lua_State *L, pt_alarm *a) {
 }
 
 /* The alarm of an earlier deadline also finds the later calls. */
-static void note_deadline(pt_peer *p, double due) {
+static void note_call_deadline(pt_peer *p, double due) {
   if (due < HUGE_VAL && (!p->overdue.timer.is_set || due < p->overdue.timer.at))
     pt_loop_set_alarm(p->loop, &p->overdue, due);
 }
@@ -151,7 +151,7 @@ static int answer_call(lua_State *L) {
 }
 
 /* Continues a task after its wait for an answer. */
-static int task_was_answered(lua_State *L, int status, lua_KContext ctx) {
+static int continue_answered_call(lua_State *L, int status, lua_KContext ctx) {
   (void)status;
   (void)ctx;
   lua_settop(L, CALL + 2);
@@ -159,7 +159,7 @@ static int task_was_answered(lua_State *L, int status, lua_KContext ctx) {
 }
 
 /* Calls the policy for a withdrawn call; the error is on top. */
-static void report_withdrawn(lua_State *L, int peer, int64_t id) {
+static void report_withdrawn_call(lua_State *L, int peer, int64_t id) {
   int err = lua_gettop(L);
   pt_peer_push_policy(L, peer, "withdrawn");
   lua_pushinteger(L, id);
@@ -185,7 +185,7 @@ static void withdraw_call_of_task(lua_State *L, pt_task *t) {
     return;
   pt_peer_push(L, p);
   pt_task_push_stopped(L, t);
-  report_withdrawn(L, lua_gettop(L) - 1, t->call);
+  report_withdrawn_call(L, lua_gettop(L) - 1, t->call);
   lua_pop(L, 2);
 }
 
@@ -240,7 +240,7 @@ static int give_up_call(lua_State *L, pt_peer *p, const pt_task *t,
   lua_pushnil(L);
   pt_task_push_stopped(L, t);
   if (was_waiting)
-    report_withdrawn(L, STREAM, id);
+    report_withdrawn_call(L, STREAM, id);
   return 2;
 }
 
@@ -258,7 +258,7 @@ static int call_turning(lua_State *L, pt_peer *p, pt_event *e) {
 /* Completes the bookkeeping of a queued call. Returns LUA_OK; with any other
 ** status the caller must withdraw the call, and the error is on top. */
 static int after_send_call(lua_State *L, pt_peer *p, double due) {
-  note_deadline(p, due);
+  note_call_deadline(p, due);
   if (p->spin > 0)
     p->loop->spin = p->spin;
   if (!p->is_held && !p->is_paused)
@@ -267,7 +267,7 @@ static int after_send_call(lua_State *L, pt_peer *p, double due) {
   return lua_pcall(L, 1, 0, 0);
 }
 
-static void push_timeout(lua_State *L, double seconds) {
+static void push_call_timeout(lua_State *L, double seconds) {
   if (seconds < HUGE_VAL)
     lua_pushnumber(L, seconds);
   else
@@ -299,14 +299,14 @@ static int send_call(lua_State *L, pt_peer *p, void *waiter, double seconds) {
     return refuse_call(L);
   lua_settop(L, STREAM);
   lua_pushinteger(L, a.id);
-  push_timeout(L, seconds);
+  push_call_timeout(L, seconds);
   if (pt_is_event(waiter))
     take_call_event(p->loop, waiter);
   return after_send_call(L, p, a.due) == LUA_OK ? 0 : undo_call(L, p, waiter);
 }
 
 /* In a protected call: (stream). */
-static int write_protected(lua_State *L) {
+static int write_call_protected(lua_State *L) {
   pt_peer_write(L, pt_peer_check(L, 1));
   return 0;
 }
@@ -315,7 +315,7 @@ static int write_protected(lua_State *L) {
 ** not raise: the next turn tries again. */
 static void queue_call(lua_State *L, pt_peer *p) {
   if (!p->loop->is_turning) {
-    lua_pushcfunction(L, write_protected);
+    lua_pushcfunction(L, write_call_protected);
     lua_pushvalue(L, STREAM);
     if (lua_pcall(L, 1, 0, 0) == LUA_OK)
       return;
@@ -333,7 +333,7 @@ static int call_in_task(lua_State *L, pt_peer *p, pt_task *t, double seconds) {
   t->call = lua_tointeger(L, ID);
   t->withdraw = withdraw_call_of_task;
   queue_call(L, p);
-  return pt_task_wait(L, t, 0, task_was_answered);
+  return pt_task_wait(L, t, 0, continue_answered_call);
 }
 
 /* Makes a call where yielding is not possible: turns the loop until an event is
@@ -356,7 +356,7 @@ static pt_peer *push_stream_of_peer(lua_State *L) {
   return pt_peer_check(L, -1);
 }
 
-static void check_method(lua_State *L) {
+static void check_call_method(lua_State *L) {
   if (lua_type(L, METHOD) != LUA_TSTRING)
     luaL_error(L, "method: string expected, got %s", luaL_typename(L, METHOD));
 }
@@ -368,7 +368,7 @@ static int peer_call(lua_State *L) {
   double seconds;
   lua_settop(L, OPTIONS);
   p = push_stream_of_peer(L);
-  check_method(L);
+  check_call_method(L);
   seconds = p->timeout;
   if (!read_call_options(L, &seconds))
     return call_with_options(L);
@@ -388,7 +388,7 @@ static int peer_notify(lua_State *L) {
   pt_peer *p;
   lua_settop(L, OPTIONS);
   p = push_stream_of_peer(L);
-  check_method(L);
+  check_call_method(L);
   if (pt_send_notification(L, p, &a) != 0) {
     lua_pushnil(L);
     pt_peer_push_policy(L, STREAM, "failure");
@@ -403,7 +403,7 @@ static int peer_notify(lua_State *L) {
 }
 
 /* In a protected call: (event). */
-static int keep_event_alive(lua_State *L) {
+static int keep_call_event_alive(lua_State *L) {
   pt_event *e = lua_touserdata(L, 1);
   if (e->ref == LUA_NOREF)
     e->ref = pt_loop_keep(L);
@@ -425,13 +425,13 @@ int pt_call_ask(lua_State *L) {
   failed = pt_send_request(L, p, &a);
   if (failed)
     return failed;
-  lua_pushcfunction(L, keep_event_alive);
+  lua_pushcfunction(L, keep_call_event_alive);
   lua_pushvalue(L, 2);
   if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
     withdraw_call(p, a.id);
     return luaL_error(L, "not enough memory");
   }
-  note_deadline(p, a.due);
+  note_call_deadline(p, a.due);
   if (p->spin > 0)
     p->loop->spin = p->spin;
   pt_peer_write_soon(L, p);
@@ -474,7 +474,7 @@ int pt_call_fail_all(lua_State *L) {
   return 0;
 }
 
-void pt_call_init(pt_peer *p) { p->overdue.fire = fire_overdue; }
+void pt_call_init(pt_peer *p) { p->overdue.fire = fire_overdue_calls; }
 
 void pt_call_add(lua_State *L) {
   static const luaL_Reg functions[] = {

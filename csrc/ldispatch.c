@@ -8,7 +8,7 @@
 #define MOST_MESSAGES 64
 #define MOST_BYTES (1024 * 1024)
 
-/* The upvalues of read_peer: the cache of names, and read_large. */
+/* The upvalues of read_peer: the cache of names, and decode_large_message. */
 #define UPVALUES (PT_NAMES_UPVALUES + 1)
 
 /* ====== Receiving ======
@@ -32,7 +32,7 @@ static void consume_message(lua_State *L, pt_peer *p) {
 
 /* A finalizer or handler may have closed the peer meanwhile; then its buffer is
 ** freed now. */
-static int finish_reading(lua_State *L, pt_peer *p) {
+static int finish_reading_message(lua_State *L, pt_peer *p) {
   p->input.is_reading = 0;
   consume_message(L, p);
   if (p->input.io.fd == -1)
@@ -42,7 +42,7 @@ static int finish_reading(lua_State *L, pt_peer *p) {
 
 /* Called with the garbage collector paused: (peer, message) -> id, method,
 ** payload */
-static int read_large(lua_State *L) {
+static int decode_large_message(lua_State *L) {
   pt_peer *p = lua_touserdata(L, 1);
   pt_message *m = lua_touserdata(L, 2);
   pt_decode_env env = pt_names_get(L, 1);
@@ -56,8 +56,8 @@ static int read_large(lua_State *L) {
 }
 
 /* Decodes a large message with the garbage collector paused. */
-static void receive_large(lua_State *L, pt_peer *p, const pt_decode_env *env,
-                          pt_message *m) {
+static void receive_large_message(lua_State *L, pt_peer *p,
+                                  const pt_decode_env *env, pt_message *m) {
   p->loop->gc_debt = &env->names->gc_debt;
   lua_pushvalue(L, lua_upvalueindex(UPVALUES));
   lua_pushvalue(L, 1);
@@ -75,14 +75,14 @@ static int receive_message(lua_State *L, pt_peer *p, pt_message *m) {
   if (p->input.text_len < PT_DECODE_LARGE)
     pt_message_read(L, p, &env, m);
   else
-    receive_large(L, p, &env, m);
-  return finish_reading(L, p);
+    receive_large_message(L, p, &env, m);
+  return finish_reading_message(L, p);
 }
 
-/* There is no complete frame yet. Returns as receive_next does; 1 means that
-** the caller must scan again. */
-static int read_more_bytes(lua_State *L, pt_peer *p,
-                           const pt_frame_found *found) {
+/* There is no complete frame yet. Returns as receive_next_message does; 1 means
+** that the caller must scan again. */
+static int read_more_of_message(lua_State *L, pt_peer *p,
+                                const pt_frame_found *found) {
   pt_input *in = &p->input;
   pt_buf_consume(L, &in->buf, found->used);
   if (found->used > 0 && pt_buf_len(&in->buf) > 0)
@@ -97,7 +97,7 @@ static int read_more_bytes(lua_State *L, pt_peer *p,
   return pt_peer_read_bytes(L, p);
 }
 
-/* Receives the next frame. Returns as receive_next does. */
+/* Receives the next frame. Returns as receive_next_message does. */
 static int receive_frame(lua_State *L, pt_peer *p, pt_message *m) {
   pt_input *in = &p->input;
   pt_frame_found found;
@@ -107,7 +107,7 @@ static int receive_frame(lua_State *L, pt_peer *p, pt_message *m) {
     result = pt_frame_scan(&in->framing, pt_buf_front(&in->buf),
                            pt_buf_len(&in->buf), in->at_end, &found);
     if (result == PT_FRAME_MORE)
-      status = read_more_bytes(L, p, &found);
+      status = read_more_of_message(L, p, &found);
   } while (result == PT_FRAME_MORE && status == 1);
   if (result == PT_FRAME_MORE)
     return status;
@@ -121,13 +121,13 @@ static int receive_frame(lua_State *L, pt_peer *p, pt_message *m) {
     pt_message_noise(L, p, m);
   else
     pt_message_refused(L, p, &found, m);
-  return finish_reading(L, p);
+  return finish_reading_message(L, p);
 }
 
 /* Receives one message. Returns 1 if there is one, its parts on the stack above
 ** the peer; 0 if there is none yet; -1 if none will come, with the message and
 ** the kind on top. Raises if there is not enough memory. */
-static int receive_next(lua_State *L, pt_peer *p, pt_message *m) {
+static int receive_next_message(lua_State *L, pt_peer *p, pt_message *m) {
   static const pt_message none = {.id = 0};
   *m = none;
   lua_settop(L, 1);
@@ -200,7 +200,7 @@ static void call_policy_with(lua_State *L, const pt_message *m,
 /* Runs the control of a notification that must not wait behind requests.
 ** Returns 0 if there is none, or if it leaves the notification to its handler.
 */
-static int run_control(lua_State *L, const pt_message *m) {
+static int run_control_message(lua_State *L, const pt_message *m) {
   int is;
   lua_getiuservalue(L, 1, PT_PEER_CONTROLS);
   lua_pushvalue(L, m->method);
@@ -240,7 +240,7 @@ static void dispatch_message(lua_State *L, pt_peer *p, const pt_message *m,
     complete_call(L, p, m, is_computing);
     break;
   case PT_NOTIFICATION:
-    if (run_control(L, m))
+    if (run_control_message(L, m))
       break;
     /* fall through */
   case PT_REQUEST:
@@ -293,7 +293,7 @@ static void read_messages(lua_State *L, pt_peer *p) {
   pt_message m;
   p->to_read.turn = p->loop->turns;
   for (; left > 0 && bytes < MOST_BYTES && may_read_peer(p); left--) {
-    status = receive_next(L, p, &m);
+    status = receive_next_message(L, p, &m);
     if (status != 1)
       break;
     bytes += p->input.text_len;
@@ -328,18 +328,19 @@ static void handle_ready_peer(lua_State *L, pt_peer *p, int ready) {
 
 /* Receives messages while a handler computes. Returns 0 if no more will come.
 */
-static int receive_only(lua_State *L, pt_peer *p) {
+static int receive_only_peer(lua_State *L, pt_peer *p) {
   int left = MOST_MESSAGES, status = 1;
   pt_message m;
   for (; left > 0 && status == 1 && may_read_peer(p); left--) {
-    status = receive_next(L, p, &m);
+    status = receive_next_message(L, p, &m);
     if (status == 1)
       dispatch_message(L, p, &m, 1);
   }
   return status != -1;
 }
 
-#define RECEIVE_ONLY 0 /* receive_only: no descriptor is known to be ready */
+#define RECEIVE_ONLY                                                           \
+  0 /* receive_only_peer: no descriptor is known to be ready */
 
 /* PT_LOOP_READ: (peer, ready) -> boolean */
 static int read_peer(lua_State *L) {
@@ -349,7 +350,7 @@ static int read_peer(lua_State *L) {
   p->loop->decoding = &p->to_read;
   pt_handler_check_stack(L);
   if (ready == RECEIVE_ONLY)
-    goes_on = receive_only(L, p);
+    goes_on = receive_only_peer(L, p);
   else
     handle_ready_peer(L, p, ready);
   lua_pushboolean(L, goes_on);
@@ -398,7 +399,7 @@ static void close_broken_peer(lua_State *L, pt_link *to_read) {
   lua_remove(L, 1);
 }
 
-static int wait_reading(lua_State *L, int watcher) {
+static int wait_reading_peer(lua_State *L, int watcher) {
   pt_peer *p = lua_touserdata(L, watcher);
   int found = pt_peer_wait(L, p);
   if (found == 1)
@@ -423,11 +424,11 @@ void pt_dispatch_read_link(lua_State *L, pt_link *to_read) {
 
 void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp) {
   lp->give_up = close_broken_peer;
-  lp->wait_reading = wait_reading;
+  lp->wait_reading = wait_reading_peer;
   lp->push_handler_context = pt_handler_push_context;
   pt_names_push(L);
   pt_names_push(L);
-  lua_pushcclosure(L, read_large, PT_NAMES_UPVALUES);
+  lua_pushcclosure(L, decode_large_message, PT_NAMES_UPVALUES);
   lua_pushcclosure(L, read_peer, UPVALUES);
   pt_loop_set(L, lp, PT_LOOP_READ);
 }

@@ -47,7 +47,7 @@ typedef struct encoder {
 
 /* A string with a zero byte is not an identifier, but is still shown readably.
 */
-static int is_identifier(const char *s) {
+static int is_path_identifier(const char *s) {
   if (*s == '\0' || (*s >= '0' && *s <= '9'))
     return 0;
   return s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
@@ -55,7 +55,7 @@ static int is_identifier(const char *s) {
 }
 
 /* Adds a key to the message, with escapes for unprintable bytes. */
-static void add_key(luaL_Buffer *b, const char *p, const char *end) {
+static void add_path_key(luaL_Buffer *b, const char *p, const char *end) {
   char escape[8];
   while (p < end) {
     const char *next = pt_json_utf8(p, end);
@@ -69,14 +69,14 @@ static void add_key(luaL_Buffer *b, const char *p, const char *end) {
   }
 }
 
-static void add_step(lua_State *L, luaL_Buffer *b, int key) {
+static void add_path_step(lua_State *L, luaL_Buffer *b, int key) {
   size_t len;
   const char *text;
   if (lua_type(L, key) == LUA_TSTRING) {
     text = lua_tolstring(L, key, &len);
-    luaL_addstring(b, is_identifier(text) ? "." : "[\"");
-    add_key(b, text, text + len);
-    luaL_addstring(b, is_identifier(text) ? "" : "\"]");
+    luaL_addstring(b, is_path_identifier(text) ? "." : "[\"");
+    add_path_key(b, text, text + len);
+    luaL_addstring(b, is_path_identifier(text) ? "" : "\"]");
     return;
   }
   if (lua_isinteger(L, key))
@@ -87,7 +87,7 @@ static void add_step(lua_State *L, luaL_Buffer *b, int key) {
 }
 
 /* The key of an item is set here if the item is not a table. */
-static void set_key_of_item(encoder *e) {
+static void set_encoder_item_key(encoder *e) {
   if (e->walk == WALK_LIST) {
     lua_pushinteger(e->L, e->n);
     lua_replace(e->L, e->key);
@@ -103,11 +103,11 @@ static pt_encoded encode_error(encoder *e, const char *what) {
   pt_buf_cut(e->out, e->mark);
   if (!lua_checkstack(L, LUA_MINSTACK))
     return PT_ENCODE_MEMORY;
-  set_key_of_item(e);
+  set_encoder_item_key(e);
   luaL_buffinit(L, &b);
   luaL_addstring(&b, e->root);
   for (int i = 0; i < e->depth; i++)
-    add_step(L, &b, e->base + i * SLOTS + 2);
+    add_path_step(L, &b, e->base + i * SLOTS + 2);
   luaL_addstring(&b, ": ");
   luaL_addstring(&b, what);
   luaL_pushresult(&b);
@@ -121,15 +121,15 @@ static pt_encoded encode_type_error(encoder *e) {
   return encode_error(e, what);
 }
 
-static const void *table_at(encoder *e, int depth) {
+static const void *encoder_table_at(encoder *e, int depth) {
   return lua_topointer(e->L, e->base + depth * SLOTS);
 }
 
 /* Whether the table at this depth is also one of the tables around it. */
-static int is_open_already(encoder *e, int depth) {
-  const void *table = table_at(e, depth);
+static int is_encoder_table_open(encoder *e, int depth) {
+  const void *table = encoder_table_at(e, depth);
   for (int i = 0; i < depth; i++)
-    if (table_at(e, i) == table)
+    if (encoder_table_at(e, i) == table)
       return 1;
   return 0;
 }
@@ -138,20 +138,21 @@ static int is_open_already(encoder *e, int depth) {
 ** path is cut to the first such table. From LEVELS on this is called for every
 ** table, so the tables around it are known not to form a cycle. If the one on
 ** top may not be opened, the first levels are checked too. */
-static int is_cycle(encoder *e, int may_open) {
+static int is_encoder_cycle(encoder *e, int may_open) {
   int depth = 1;
-  if (may_open && !is_open_already(e, e->depth))
+  if (may_open && !is_encoder_table_open(e, e->depth))
     return 0;
-  while (depth < e->depth && (depth >= LEVELS || !is_open_already(e, depth)))
+  while (depth < e->depth &&
+         (depth >= LEVELS || !is_encoder_table_open(e, depth)))
     depth++;
-  if (!is_open_already(e, depth))
+  if (!is_encoder_table_open(e, depth))
     return 0;
   e->depth = depth;
   return 1;
 }
 
 /* Puts the first missing index into the key's slot. */
-static const char *find_hole(lua_State *L, int table) {
+static const char *find_list_hole(lua_State *L, int table) {
   lua_Integer i = 1;
   while (lua_rawgeti(L, table, i) != LUA_TNIL) {
     lua_pop(L, 1);
@@ -165,7 +166,7 @@ static const char *find_hole(lua_State *L, int table) {
 /* Returns NULL if the innermost table, a list, has the keys 1..n and no others.
 ** Otherwise returns the reason. Puts the offending key, or n, into the key's
 ** slot. */
-static const char *list_error(encoder *e) {
+static const char *encode_list_error(encoder *e) {
   lua_State *L = e->L;
   int table = e->key - 2;
   lua_Integer count = 0, most = 0;
@@ -183,14 +184,14 @@ static const char *list_error(encoder *e) {
     count++;
   }
   if (count != most)
-    return find_hole(L, table);
+    return find_list_hole(L, table);
   lua_pushinteger(L, most);
   return NULL;
 }
 
 /* ====== Scalars ====== */
 
-static inline pt_encoded to_status(int ok) {
+static inline pt_encoded encoded_or_no_memory(int ok) {
   return ok ? PT_ENCODED : PT_ENCODE_MEMORY;
 }
 
@@ -226,7 +227,7 @@ int pt_encode_string(lua_State *L, pt_buf *out, const char *text, size_t len) {
   return encode_rest_of_text(L, out, text, text + len);
 }
 
-static void replace_all(char *text, size_t len, char c) {
+static void replace_encoded_bytes(char *text, size_t len, char c) {
   char *end = text + len;
   while ((text = memchr(text, c, (size_t)(end - text))) != NULL)
     *text++ = ' ';
@@ -234,12 +235,12 @@ static void replace_all(char *text, size_t len, char c) {
 
 /* Writes JSON text that was made elsewhere, on one line: line ends are white
 ** space in JSON. */
-static pt_encoded put_text(lua_State *L, pt_buf *out, const char *text,
-                           size_t len) {
+static pt_encoded encode_ready_text(lua_State *L, pt_buf *out, const char *text,
+                                    size_t len) {
   if (!pt_buf_add(L, out, text, len))
     return PT_ENCODE_MEMORY;
-  replace_all(out->data + out->end - len, len, '\n');
-  replace_all(out->data + out->end - len, len, '\r');
+  replace_encoded_bytes(out->data + out->end - len, len, '\n');
+  replace_encoded_bytes(out->data + out->end - len, len, '\r');
   return PT_ENCODED;
 }
 
@@ -247,7 +248,7 @@ static pt_encoded put_text(lua_State *L, pt_buf *out, const char *text,
 ** much room. */
 #define VALUE_ROOM PT_NUMBER_MAX
 
-static inline void put_integer(pt_buf *out, lua_Integer value) {
+static inline void encode_integer(pt_buf *out, lua_Integer value) {
   char *p = out->data + out->end;
   if (value >= 0 && value < 10) {
     *p = (char)('0' + value);
@@ -269,13 +270,14 @@ static pt_encoded encode_real(encoder *e) {
 static inline pt_encoded encode_number(encoder *e) {
   if (!lua_isinteger(e->L, -1))
     return encode_real(e);
-  put_integer(e->out, lua_tointeger(e->L, -1));
+  encode_integer(e->out, lua_tointeger(e->L, -1));
   return PT_ENCODED;
 }
 
 static pt_encoded encode_long_text(encoder *e, const char *text, size_t len) {
   int status = pt_encode_string(e->L, e->out, text, len);
-  return status < 0 ? encode_error(e, "invalid UTF-8") : to_status(status);
+  return status < 0 ? encode_error(e, "invalid UTF-8")
+                    : encoded_or_no_memory(status);
 }
 
 static inline pt_encoded encode_text(encoder *e) {
@@ -289,7 +291,7 @@ static inline pt_encoded encode_text(encoder *e) {
   return PT_ENCODED;
 }
 
-static pt_encoded put_literal(encoder *e, const char *text) {
+static pt_encoded encode_literal(encoder *e, const char *text) {
   size_t len = strlen(text);
   memcpy(e->out->data + e->out->end, text, len);
   e->out->end += len;
@@ -299,18 +301,18 @@ static pt_encoded put_literal(encoder *e, const char *text) {
 static pt_encoded encode_userdata(encoder *e) {
   size_t len;
   const char *text = pt_raw_test(e->L, -1, &len);
-  return text != NULL ? put_text(e->L, e->out, text, len)
+  return text != NULL ? encode_ready_text(e->L, e->out, text, len)
                       : encode_type_error(e);
 }
 
 static pt_encoded encode_other(encoder *e, int type) {
   switch (type) {
   case LUA_TBOOLEAN:
-    return put_literal(e, lua_toboolean(e->L, -1) ? "true" : "false");
+    return encode_literal(e, lua_toboolean(e->L, -1) ? "true" : "false");
   case LUA_TNIL:
-    return put_literal(e, "null");
+    return encode_literal(e, "null");
   case LUA_TLIGHTUSERDATA:
-    return lua_touserdata(e->L, -1) == NULL ? put_literal(e, "null")
+    return lua_touserdata(e->L, -1) == NULL ? encode_literal(e, "null")
                                             : encode_type_error(e);
   case LUA_TUSERDATA:
     return encode_userdata(e);
@@ -331,7 +333,7 @@ static inline pt_encoded encode_scalar(encoder *e, int type) {
 
 /* Pushes the next item of a list. If there is none, pops the key's slot as
 ** lua_next does. */
-static inline int next_item(encoder *e) {
+static inline int next_encoder_item(encoder *e) {
   if (lua_rawgeti(e->L, e->key - 2, e->n + 1) != LUA_TNIL)
     return 1;
   lua_pop(e->L, 2);
@@ -339,21 +341,21 @@ static inline int next_item(encoder *e) {
 }
 
 /* As lua_next: replaces the key on top by the next key and its value. */
-static inline int next_member(encoder *e) {
+static inline int next_encoder_member(encoder *e) {
   if (e->walk == WALK_OBJECT)
     return lua_next(e->L, -3);
   if (e->walk == WALK_LIST)
-    return next_item(e);
+    return next_encoder_item(e);
   return pt_order_next(e->L, e->key - 2);
 }
 
 /* Checks whether one more table may be opened, when the fast test does not
 ** suffice. A cycle is detected when it is deep enough to get here. */
-static pt_encoded check_depth(encoder *e) {
+static pt_encoded check_encoder_depth(encoder *e) {
   lua_State *L = e->L;
   int may_open = e->depth < e->most;
   int levels = e->depth < LEVELS ? LEVELS - e->depth : 1;
-  if ((e->depth >= LEVELS || !may_open) && is_cycle(e, may_open))
+  if ((e->depth >= LEVELS || !may_open) && is_encoder_cycle(e, may_open))
     return encode_error(e, "a table that contains itself has no JSON form");
   if (may_open && lua_checkstack(L, levels * SLOTS + LUA_MINSTACK)) {
     e->levels = e->depth + levels;
@@ -365,7 +367,7 @@ static pt_encoded check_depth(encoder *e) {
 }
 
 /* Pushes the slots of the table on top. */
-static inline void push_level(encoder *e, table_walk walk) {
+static inline void push_encoder_level(encoder *e, table_walk walk) {
   lua_pushinteger(e->L, e->n * WALKS + (lua_Integer)e->walk);
   lua_pushnil(e->L);
   e->depth++;
@@ -375,7 +377,7 @@ static inline void push_level(encoder *e, table_walk walk) {
 }
 
 /* Returns to the enclosing table. The key was popped before. */
-static inline void pop_level(encoder *e) {
+static inline void pop_encoder_level(encoder *e) {
   lua_Integer outer = lua_tointeger(e->L, -1);
   e->n = outer / WALKS;
   e->walk = (table_walk)(outer % WALKS);
@@ -386,65 +388,65 @@ static inline void pop_level(encoder *e) {
 
 /* The first key of a table without a mark, which is at -2, is not a name: the
 ** table is a list. Returns whether it has a first item. */
-static int begin_list(encoder *e) {
+static int begin_encoding_list(encoder *e) {
   e->walk = WALK_LIST;
   if (lua_isinteger(e->L, -2) && lua_tointeger(e->L, -2) == 1)
     return 1;
   lua_pop(e->L, 1);
-  return next_item(e);
+  return next_encoder_item(e);
 }
 
 /* Goes to the first member of the table just opened. Sets *more to 0 if it has
 ** none. */
-static inline pt_encoded begin_table(encoder *e, int *more) {
-  *more = next_member(e);
+static inline pt_encoded begin_encoding_table(encoder *e, int *more) {
+  *more = next_encoder_member(e);
   if (e->walk == WALK_OBJECT && *more && lua_type(e->L, -2) != LUA_TSTRING)
-    *more = begin_list(e);
+    *more = begin_encoding_list(e);
   e->out->data[e->out->end++] = e->walk == WALK_LIST ? '[' : '{';
   return PT_ENCODED;
 }
 
 /* Writes an integer of more than 64 bits, whose table and metatable are on top,
 ** and goes on in the enclosing table. */
-static pt_encoded put_bigint(encoder *e, const char *text, size_t len,
-                             int *more) {
-  pt_encoded status = put_text(e->L, e->out, text, len);
+static pt_encoded encode_bigint(encoder *e, const char *text, size_t len,
+                                int *more) {
+  pt_encoded status = encode_ready_text(e->L, e->out, text, len);
   lua_pop(e->L, 2);
-  *more = status == PT_ENCODED && e->depth > 0 && next_member(e);
+  *more = status == PT_ENCODED && e->depth > 0 && next_encoder_member(e);
   return status;
 }
 
 /* Opens a table whose metatable is on top. */
-static inline pt_encoded open_marked(encoder *e, int *more) {
+static inline pt_encoded encode_marked_table(encoder *e, int *more) {
   table_walk walk = WALK_LIST;
   if (lua_topointer(e->L, -1) != e->array_meta) {
     int is_ordered = pt_has_order(e->L);
     size_t len;
     const char *bigint = is_ordered ? NULL : pt_bigint_test(e->L, &len);
     if (bigint != NULL)
-      return put_bigint(e, bigint, len, more);
+      return encode_bigint(e, bigint, len, more);
     walk = is_ordered ? WALK_ORDERED : WALK_OBJECT;
   }
   lua_pop(e->L, 1);
-  push_level(e, walk);
-  return begin_table(e, more);
+  push_encoder_level(e, walk);
+  return begin_encoding_table(e, more);
 }
 
 /* Opens the table on top, and goes to its first member. */
-static inline pt_encoded open_table(encoder *e, int *more) {
+static inline pt_encoded open_encoded_table(encoder *e, int *more) {
   if (e->depth >= e->levels || e->depth >= e->most) {
-    pt_encoded status = check_depth(e);
+    pt_encoded status = check_encoder_depth(e);
     if (status != PT_ENCODED)
       return status;
   }
   if (lua_getmetatable(e->L, -1))
-    return open_marked(e, more);
-  push_level(e, WALK_OBJECT);
-  return begin_table(e, more);
+    return encode_marked_table(e, more);
+  push_encoder_level(e, WALK_OBJECT);
+  return begin_encoding_table(e, more);
 }
 
 /* Checks that the list has no keys besides the indexes of its items. */
-static pt_encoded check_end_of_list(encoder *e) {
+static pt_encoded check_end_of_encoded_list(encoder *e) {
   const char *what;
   if (e->n > 0)
     lua_pushinteger(e->L, e->n);
@@ -452,20 +454,20 @@ static pt_encoded check_end_of_list(encoder *e) {
     lua_pushnil(e->L);
   if (!lua_next(e->L, e->key - 2))
     return PT_ENCODED;
-  what = list_error(e);
+  what = encode_list_error(e);
   lua_pop(e->L, what == NULL);
   return what == NULL ? PT_ENCODED : encode_error(e, what);
 }
 
-static inline pt_encoded close_table(encoder *e) {
+static inline pt_encoded close_encoded_table(encoder *e) {
   char bracket = '}';
   if (e->walk == WALK_LIST) {
-    pt_encoded status = check_end_of_list(e);
+    pt_encoded status = check_end_of_encoded_list(e);
     if (status != PT_ENCODED)
       return status;
     bracket = ']';
   }
-  pop_level(e);
+  pop_encoder_level(e);
   if (!pt_buf_reserve(e->L, e->out, 1))
     return PT_ENCODE_MEMORY;
   e->out->data[e->out->end++] = bracket;
@@ -474,7 +476,7 @@ static inline pt_encoded close_table(encoder *e) {
 
 /* ====== The text before the member on top, and room for the member ====== */
 
-static pt_encoded refuse_key(encoder *e) {
+static pt_encoded refuse_encoded_key(encoder *e) {
   return encode_error(
       e, e->walk != WALK_OBJECT
              ? "an ordered object with items has no JSON form"
@@ -491,13 +493,13 @@ static pt_encoded encode_long_name(encoder *e, const char *name, size_t len) {
   return PT_ENCODED;
 }
 
-static inline pt_encoded before_member(encoder *e) {
+static inline pt_encoded encode_member_name(encoder *e) {
   pt_buf *out = e->out;
   const char *name;
   size_t len;
   char *p;
   if (lua_type(e->L, -2) != LUA_TSTRING)
-    return refuse_key(e);
+    return refuse_encoded_key(e);
   name = lua_tolstring(e->L, -2, &len);
   if (!pt_buf_reserve(e->L, out, len + 4 + VALUE_ROOM))
     return PT_ENCODE_MEMORY;
@@ -518,7 +520,7 @@ static inline pt_encoded before_member(encoder *e) {
 /* A loop over members returns PT_ENCODED at the end of the table. */
 #define TABLE_NEXT ((pt_encoded)(PT_ENCODE_MISUSE + 1)) /* a table is on top */
 
-static inline pt_encoded write_items(encoder *e) {
+static inline pt_encoded encode_items(encoder *e) {
   lua_State *L = e->L;
   pt_buf *out = e->out;
   int table = e->key - 2, type = lua_type(L, -1);
@@ -543,10 +545,10 @@ static inline pt_encoded write_items(encoder *e) {
   return PT_ENCODED;
 }
 
-static inline pt_encoded write_members(encoder *e) {
+static inline pt_encoded encode_members(encoder *e) {
   lua_State *L = e->L;
   do {
-    pt_encoded status = before_member(e);
+    pt_encoded status = encode_member_name(e);
     int type;
     if (status != PT_ENCODED)
       return status;
@@ -557,7 +559,7 @@ static inline pt_encoded write_members(encoder *e) {
     if (status != PT_ENCODED)
       return status;
     lua_pop(L, 1);
-  } while (next_member(e));
+  } while (next_encoder_member(e));
   return PT_ENCODED;
 }
 
@@ -567,19 +569,19 @@ static inline pt_encoded write_members(encoder *e) {
 static pt_encoded encode_table(encoder *e) {
   for (;;) {
     int more;
-    pt_encoded status = open_table(e, &more);
+    pt_encoded status = open_encoded_table(e, &more);
     if (status != PT_ENCODED || e->depth == 0)
       return status;
     for (;;) {
       if (more)
-        status = e->walk == WALK_LIST ? write_items(e) : write_members(e);
+        status = e->walk == WALK_LIST ? encode_items(e) : encode_members(e);
       if (status == TABLE_NEXT)
         break;
       if (status == PT_ENCODED)
-        status = close_table(e);
+        status = close_encoded_table(e);
       if (status != PT_ENCODED || e->depth == 0)
         return status;
-      more = next_member(e);
+      more = next_encoder_member(e);
     }
   }
 }

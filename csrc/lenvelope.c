@@ -6,13 +6,15 @@
 
 /* ====== The envelope ====== */
 
-static int fail_reading(pt_decoder *d, const char *what, const char *where) {
+static int fail_reading_envelope(pt_decoder *d, const char *what,
+                                 const char *where) {
   pt_json_fail(&d->fault, what, where);
   return 0;
 }
 
 /* Decodes the payload with another codec. Returns 0 if the codec fails. */
-static int decode_with_codec(lua_State *L, pt_decoder *d, const char *text) {
+static int decode_envelope_with_codec(lua_State *L, pt_decoder *d,
+                                      const char *text) {
   int status;
   lua_getiuservalue(L, 1, PT_PEER_DECODE);
   lua_pushlstring(L, text, (size_t)(d->p - text));
@@ -21,11 +23,11 @@ static int decode_with_codec(lua_State *L, pt_decoder *d, const char *text) {
     lua_error(L);
   if (status == LUA_OK && !lua_isnil(L, -1))
     return 1;
-  return fail_reading(d, "the codec cannot read the payload", text);
+  return fail_reading_envelope(d, "the codec cannot read the payload", text);
 }
 
 /* Pushes the value at d->p in the form that the peer is set to. */
-static int read_payload(lua_State *L, pt_peer *p, pt_decoder *d) {
+static int read_envelope_payload(lua_State *L, pt_peer *p, pt_decoder *d) {
   const char *text = d->p;
   if (!p->codec.is_raw && !p->codec.is_foreign)
     return pt_decode_value(L, d);
@@ -33,44 +35,44 @@ static int read_payload(lua_State *L, pt_peer *p, pt_decoder *d) {
   if (d->p == NULL)
     return 0;
   if (p->codec.is_foreign)
-    return decode_with_codec(L, d, text);
+    return decode_envelope_with_codec(L, d, text);
   pt_raw_push(L, text, (size_t)(d->p - text));
   return 1;
 }
 
 /* Stores the value on top at the stack index *at, which is set on the first
 ** call. So a member that occurs several times takes only one slot. */
-static void store_member(lua_State *L, int *at) {
+static void store_envelope_member(lua_State *L, int *at) {
   if (*at == 0)
     *at = lua_gettop(L);
   else
     lua_replace(L, *at);
 }
 
-static int read_payload_into(lua_State *L, pt_peer *p, pt_decoder *d, int *at,
-                             pt_presence *seen) {
+static int read_envelope_payload_into(lua_State *L, pt_peer *p, pt_decoder *d,
+                                      int *at, pt_presence *seen) {
   *seen = *d->p == 'n' ? PT_IS_NULL : PT_IS_PRESENT;
-  if (!read_payload(L, p, d))
+  if (!read_envelope_payload(L, p, d))
     return 0;
-  store_member(L, at);
+  store_envelope_member(L, at);
   return 1;
 }
 
-static int read_params(lua_State *L, pt_peer *p, pt_decoder *d,
-                       pt_envelope *e) {
+static int read_envelope_params(lua_State *L, pt_peer *p, pt_decoder *d,
+                                pt_envelope *e) {
   char first = *d->p;
-  if (!read_payload_into(L, p, d, &e->params_at, &e->params))
+  if (!read_envelope_payload_into(L, p, d, &e->params_at, &e->params))
     return 0;
   if (e->params == PT_IS_NULL) {
     lua_pushnil(L);
-    store_member(L, &e->params_at);
+    store_envelope_member(L, &e->params_at);
   } else if (first != '{' && first != '[') {
     e->params = PT_IS_WRONG;
   }
   return 1;
 }
 
-static int read_method(lua_State *L, pt_decoder *d, pt_envelope *e) {
+static int read_envelope_method(lua_State *L, pt_decoder *d, pt_envelope *e) {
   const char *text = d->p + 1, *close = pt_plain_end(text, d->end);
   e->method = *d->p == '"' ? PT_IS_PRESENT : PT_IS_WRONG;
   if (e->method == PT_IS_PRESENT && close < d->end && *close == '"') {
@@ -79,7 +81,7 @@ static int read_method(lua_State *L, pt_decoder *d, pt_envelope *e) {
   } else if (!pt_decode_value(L, d)) {
     return 0;
   }
-  store_member(L, &e->method_at);
+  store_envelope_member(L, &e->method_at);
   return 1;
 }
 
@@ -91,7 +93,7 @@ static pt_presence kind_of_id(char first) {
   return first == 'n' ? PT_IS_NULL : PT_IS_WRONG;
 }
 
-static int read_id(pt_decoder *d, pt_envelope *e) {
+static int read_envelope_id(pt_decoder *d, pt_envelope *e) {
   const char *text = d->p;
   const char *next = pt_number_short(text, d->end, &e->id_number.integer);
   e->id_number.is_integer = next != NULL;
@@ -114,11 +116,11 @@ void pt_envelope_skimmed(const pt_skim *k, pt_envelope *e) {
   if (k->id_len > 0) {
     pt_decoder d = {
         .p = k->id, .end = k->id + k->id_len, .depth = 1, .values = 1};
-    read_id(&d, e);
+    read_envelope_id(&d, e);
   }
 }
 
-static int read_version(lua_State *L, pt_decoder *d, pt_envelope *e) {
+static int read_envelope_version(lua_State *L, pt_decoder *d, pt_envelope *e) {
   if (d->end - d->p > 5 && memcmp(d->p, "\"2.0\"", 5) == 0) {
     e->jsonrpc = PT_IS_PRESENT;
     d->p += 5;
@@ -133,8 +135,8 @@ static int read_version(lua_State *L, pt_decoder *d, pt_envelope *e) {
 }
 
 /* Stores a member that is not JSON-RPC's. */
-static int keep_other(lua_State *L, pt_decoder *d, const char *name,
-                      size_t len) {
+static int keep_other_envelope_member(lua_State *L, pt_decoder *d,
+                                      const char *name, size_t len) {
   if (lua_getiuservalue(L, 1, PT_PEER_OTHERS) == LUA_TNIL) {
     lua_pop(L, 1);
     lua_newtable(L);
@@ -151,35 +153,37 @@ static int keep_other(lua_State *L, pt_decoder *d, const char *name,
 
 /* Reads a member that is not JSON-RPC's. It is dropped unless it may be an
 ** extra member, or is kept for stream:others. */
-static int read_other_member(lua_State *L, const pt_peer *p, pt_decoder *d,
-                             const char *name, size_t len) {
+static int read_other_envelope_member(lua_State *L, const pt_peer *p,
+                                      pt_decoder *d, const char *name,
+                                      size_t len) {
   if (p->form.has_extra || p->form.keeps_others)
-    return keep_other(L, d, name, len);
+    return keep_other_envelope_member(L, d, name, len);
   d->p = pt_json_value(d->p, d->end, d->depth, &d->fault);
   return d->p != NULL;
 }
 
 #define IS(word) (memcmp(name, word, sizeof(word) - 1) == 0)
 
-static inline int read_named_member(lua_State *L, pt_peer *p, pt_decoder *d,
-                                    pt_envelope *e, const char *name,
-                                    size_t len) {
+static inline int read_named_envelope_member(lua_State *L, pt_peer *p,
+                                             pt_decoder *d, pt_envelope *e,
+                                             const char *name, size_t len) {
   if (len == 2 && IS("id"))
-    return read_id(d, e);
+    return read_envelope_id(d, e);
   if (len == 7 && IS("jsonrpc"))
-    return read_version(L, d, e);
+    return read_envelope_version(L, d, e);
   if (len == 6 && IS("method"))
-    return read_method(L, d, e);
+    return read_envelope_method(L, d, e);
   if (len == 6 && IS("params"))
-    return read_params(L, p, d, e);
+    return read_envelope_params(L, p, d, e);
   if (len == 6 && IS("result"))
-    return read_payload_into(L, p, d, &e->result_at, &e->result);
+    return read_envelope_payload_into(L, p, d, &e->result_at, &e->result);
   if (len == 5 && IS("error"))
-    return read_payload_into(L, p, d, &e->error_at, &e->error);
-  return read_other_member(L, p, d, name, len);
+    return read_envelope_payload_into(L, p, d, &e->error_at, &e->error);
+  return read_other_envelope_member(L, p, d, name, len);
 }
 
-static inline int expect_byte(pt_decoder *d, char c, const char *what) {
+static inline int expect_envelope_byte(pt_decoder *d, char c,
+                                       const char *what) {
   if (d->end - d->p > 1 && *d->p == c && (unsigned char)d->p[1] > ' ') {
     d->p++;
     return 1;
@@ -191,15 +195,15 @@ static inline int expect_byte(pt_decoder *d, char c, const char *what) {
       return 1;
     what = "unfinished value";
   }
-  return fail_reading(d, what, d->p);
+  return fail_reading_envelope(d, what, d->p);
 }
 
 #define NAME_MAX_LEN 64 /* no name of interest is longer */
 
 /* Reads a pair whose name has escapes; it may still be a name of the envelope.
 */
-static int read_escaped_pair(lua_State *L, pt_peer *p, pt_decoder *d,
-                             pt_envelope *e) {
+static int read_escaped_envelope_pair(lua_State *L, pt_peer *p, pt_decoder *d,
+                                      pt_envelope *e) {
   char plain[NAME_MAX_LEN];
   const char *name = d->p + 1, *close;
   size_t len;
@@ -213,27 +217,27 @@ static int read_escaped_pair(lua_State *L, pt_peer *p, pt_decoder *d,
     name = plain;
   }
   d->p = close + 1;
-  return expect_byte(d, ':', "expected ':'") &&
-         read_named_member(L, p, d, e, name, len);
+  return expect_envelope_byte(d, ':', "expected ':'") &&
+         read_named_envelope_member(L, p, d, e, name, len);
 }
 
 /* Reads one name, colon and value. */
-static inline int read_name_and_value(lua_State *L, pt_peer *p, pt_decoder *d,
-                                      pt_envelope *e) {
+static inline int read_envelope_pair(lua_State *L, pt_peer *p, pt_decoder *d,
+                                     pt_envelope *e) {
   const char *name = d->p + 1, *close;
   if (*d->p != '"')
-    return fail_reading(d, "expected a member name", d->p);
+    return fail_reading_envelope(d, "expected a member name", d->p);
   close = pt_plain_end(name, d->end);
   if (close == d->end || *close != '"')
-    return read_escaped_pair(L, p, d, e);
+    return read_escaped_envelope_pair(L, p, d, e);
   d->p = close + 1;
-  return expect_byte(d, ':', "expected ':'") &&
-         read_named_member(L, p, d, e, name, (size_t)(close - name));
+  return expect_envelope_byte(d, ':', "expected ':'") &&
+         read_named_envelope_member(L, p, d, e, name, (size_t)(close - name));
 }
 
 /* Skips the beginning that nearly every message has. The caller then sees a
 ** comma in place of the brace. */
-static inline void skip_usual_head(pt_decoder *d, pt_envelope *e) {
+static inline void skip_usual_envelope_head(pt_decoder *d, pt_envelope *e) {
   if (d->end - d->p < 18 || memcmp(d->p, "{\"jsonrpc\":\"2.0\"", 16) != 0 ||
       d->p[16] != ',' || d->p[17] != '"')
     return;
@@ -242,7 +246,7 @@ static inline void skip_usual_head(pt_decoder *d, pt_envelope *e) {
 }
 
 /* Clears the members that were stored of the last message. */
-static void forget_others(lua_State *L) {
+static void forget_other_envelope_members(lua_State *L) {
   lua_pushnil(L);
   lua_setiuservalue(L, 1, PT_PEER_OTHERS);
 }
@@ -251,8 +255,8 @@ int pt_envelope_read(lua_State *L, pt_peer *p, pt_decoder *d, pt_envelope *e) {
   d->depth = p->codec.style.depth - 1;
   lua_settop(L, 1);
   if (p->form.has_extra || p->form.keeps_others)
-    forget_others(L);
-  skip_usual_head(d, e);
+    forget_other_envelope_members(L);
+  skip_usual_envelope_head(d, e);
   d->p = pt_json_space(d->p + 1, d->end);
   if (d->p < d->end && *d->p == '}') {
     d->p++;
@@ -260,21 +264,21 @@ int pt_envelope_read(lua_State *L, pt_peer *p, pt_decoder *d, pt_envelope *e) {
   }
   do {
     if (d->p >= d->end)
-      return fail_reading(d, "unfinished value", d->p);
-    if (!read_name_and_value(L, p, d, e))
+      return fail_reading_envelope(d, "unfinished value", d->p);
+    if (!read_envelope_pair(L, p, d, e))
       return 0;
     d->p = pt_json_space(d->p, d->end);
     if (d->p < d->end && *d->p == '}') {
       d->p++;
       return 1;
     }
-  } while (expect_byte(d, ',', "expected ',' or '}'"));
+  } while (expect_envelope_byte(d, ',', "expected ',' or '}'"));
   return 0;
 }
 
 /* ====== Extra members ====== */
 
-static void push_quoted(lua_State *L, int at) {
+static void push_quoted_member(lua_State *L, int at) {
   size_t len, shown;
   const char *text = lua_tolstring(L, at, &len);
   shown = len;
@@ -287,10 +291,10 @@ static void push_quoted(lua_State *L, int at) {
   lua_concat(L, 3);
 }
 
-static void push_shown_value(lua_State *L, int at) {
+static void push_shown_member_value(lua_State *L, int at) {
   int type = lua_type(L, at);
   if (type == LUA_TSTRING)
-    push_quoted(L, at);
+    push_quoted_member(L, at);
   else if (type == LUA_TTABLE || type == LUA_TLIGHTUSERDATA)
     lua_pushstring(L, type == LUA_TTABLE ? "an array or object" : "null");
   else
@@ -300,12 +304,12 @@ static void push_shown_value(lua_State *L, int at) {
 /* Pushes the error message for an extra member. Its name is at `name`, the
 ** expected value at name + 1, the actual value at `got` (nil if it is missing).
 */
-static const char *push_extra_error(lua_State *L, int name, int got) {
-  push_shown_value(L, name + 1);
+static const char *push_extra_member_error(lua_State *L, int name, int got) {
+  push_shown_member_value(L, name + 1);
   if (lua_isnil(L, got))
     return lua_pushfstring(L, "%s is missing: %s expected",
                            lua_tostring(L, name), lua_tostring(L, -1));
-  push_shown_value(L, got);
+  push_shown_member_value(L, got);
   return lua_pushfstring(L, "%s: %s expected, got %s", lua_tostring(L, name),
                          lua_tostring(L, -2), lua_tostring(L, -1));
 }
@@ -319,7 +323,7 @@ const char *pt_envelope_check_extra(lua_State *L) {
     if (has_others)
       lua_rawget(L, others);
     if (!lua_rawequal(L, name + 1, name + 2))
-      return push_extra_error(L, name, name + 2);
+      return push_extra_member_error(L, name, name + 2);
   }
   lua_settop(L, others - 1);
   return NULL;

@@ -54,7 +54,7 @@ static int fd_fileno(lua_State *L) {
 }
 
 /* Returns false if the call would have to wait; otherwise the failure. */
-static int fail_unless_again(lua_State *L, int err, const char *what) {
+static int fail_fd_unless_again(lua_State *L, int err, const char *what) {
   if (err == EAGAIN || err == EWOULDBLOCK) {
     lua_pushboolean(L, 0);
     return 1;
@@ -73,7 +73,7 @@ static int fd_read(lua_State *L) {
     n = read(fd, data, max < READ_MAX ? (size_t)max : READ_MAX);
   } while (n == -1 && errno == EINTR);
   if (n == -1)
-    return fail_unless_again(L, errno, "read");
+    return fail_fd_unless_again(L, errno, "read");
   lua_pushlstring(L, data, (size_t)n);
   return 1;
 }
@@ -88,7 +88,7 @@ static int fd_write(lua_State *L) {
     n = write(fd, data, len);
   } while (n == -1 && errno == EINTR);
   if (n == -1)
-    return fail_unless_again(L, errno, "write");
+    return fail_fd_unless_again(L, errno, "write");
   lua_pushinteger(L, n);
   return 1;
 }
@@ -219,7 +219,7 @@ int pt_fd_wait(lua_State *L, struct pollfd *fds, int n, double seconds) {
   return 0;
 }
 
-static void check_descriptor(lua_State *L, int arg, struct pollfd *p) {
+static void check_fd_argument(lua_State *L, int arg, struct pollfd *p) {
   static const char *const names[] = {"r", "w", "rw", NULL};
   static const short events[] = {POLLIN, POLLOUT, POLLIN | POLLOUT};
   p->fd = pt_fd_check(L, arg);
@@ -230,7 +230,7 @@ static void check_descriptor(lua_State *L, int arg, struct pollfd *p) {
 /* A descriptor that has hung up or failed counts as readable, and as writable
 ** if that was asked for. A descriptor that the system cannot poll is ready for
 ** everything that was asked for. */
-static void push_ready(lua_State *L, const struct pollfd *p) {
+static void push_ready_fd(lua_State *L, const struct pollfd *p) {
   short ready = p->revents;
   if (ready & POLLNVAL)
     ready = p->events;
@@ -251,7 +251,7 @@ static int core_poll(lua_State *L) {
   luaL_argcheck(L, !isnan(seconds), 1, "the time is NaN");
   luaL_argcheck(L, n <= POLL_MAX, 2 * POLL_MAX + 2, "too many descriptors");
   for (i = 0; i < n; i++)
-    check_descriptor(L, 2 * i + 2, &fds[i]);
+    check_fd_argument(L, 2 * i + 2, &fds[i]);
   err = pt_fd_wait(L, fds, n, seconds);
   for (i = 0; i < n && err == 0; i++)
     if (fds[i].revents & POLLNVAL && fcntl(fds[i].fd, F_GETFD) == -1)
@@ -261,7 +261,7 @@ static int core_poll(lua_State *L) {
                          "cannot wait for descriptors");
   luaL_checkstack(L, n, NULL);
   for (i = 0; i < n; i++)
-    push_ready(L, &fds[i]);
+    push_ready_fd(L, &fds[i]);
   return n;
 }
 

@@ -25,7 +25,7 @@ static frames *check_frames(lua_State *L) {
   return luaL_checkudata(L, 1, CLASS);
 }
 
-static void drop_used(lua_State *L, frames *f) {
+static void drop_used_frames(lua_State *L, frames *f) {
   pt_buf_consume(L, &f->in, f->used);
   f->used = 0;
 }
@@ -37,7 +37,7 @@ static int frames_feed(lua_State *L) {
   const char *bytes = luaL_checklstring(L, 2, &len);
   if (f->at_end)
     return luaL_error(L, "the input has ended already");
-  drop_used(L, f);
+  drop_used_frames(L, f);
   if (!pt_buf_add(L, &f->in, bytes, len))
     return luaL_error(L, "not enough memory");
   return 0;
@@ -53,7 +53,7 @@ static pt_frame_result scan_frames(lua_State *L, frames *f,
                                    pt_frame_found *found) {
   pt_frame_result result;
   do {
-    drop_used(L, f);
+    drop_used_frames(L, f);
     result = pt_frame_scan(&f->framing, pt_buf_front(&f->in),
                            pt_buf_len(&f->in), f->at_end, found);
     f->used = found->used;
@@ -61,16 +61,16 @@ static pt_frame_result scan_frames(lua_State *L, frames *f,
   return result;
 }
 
-static int push_found(lua_State *L, const char *kind,
-                      const pt_frame_found *found) {
+static int push_found_frame(lua_State *L, const char *kind,
+                            const pt_frame_found *found) {
   lua_pushlstring(L, found->text, found->len);
   lua_pushstring(L, kind);
   lua_insert(L, -2);
   return 2;
 }
 
-static int push_bad(lua_State *L, const pt_frame_found *found) {
-  push_found(L, "bad", found);
+static int push_bad_frame(lua_State *L, const pt_frame_found *found) {
+  push_found_frame(L, "bad", found);
   if (found->number > 0)
     lua_pushfstring(L, "%s %I", found->what, (LUAI_UACINT)found->number);
   else
@@ -83,11 +83,11 @@ static int frames_next(lua_State *L) {
   pt_frame_found found;
   switch (scan_frames(L, check_frames(L), &found)) {
   case PT_FRAME_MESSAGE:
-    return push_found(L, "message", &found);
+    return push_found_frame(L, "message", &found);
   case PT_FRAME_NOISE:
-    return push_found(L, "noise", &found);
+    return push_found_frame(L, "noise", &found);
   case PT_FRAME_BAD:
-    return push_bad(L, &found);
+    return push_bad_frame(L, &found);
   default:
     lua_pushnil(L);
     return 1;
@@ -108,7 +108,7 @@ static int frames_free(lua_State *L) {
   return 0;
 }
 
-static size_t opt_limit(lua_State *L, int arg, lua_Integer usual) {
+static size_t opt_frames_limit(lua_State *L, int arg, lua_Integer usual) {
   lua_Integer limit = luaL_optinteger(L, arg, usual);
   luaL_argcheck(L, limit >= 1 && limit <= INT32_MAX, arg,
                 "a number of bytes expected");
@@ -118,8 +118,8 @@ static size_t opt_limit(lua_State *L, int arg, lua_Integer usual) {
 /* core.frames(framing, message_limit, header_limit) -> frames */
 static int core_frames(lua_State *L) {
   int mode = luaL_checkoption(L, 1, NULL, pt_frame_modes);
-  size_t message = opt_limit(L, 2, PT_FRAME_BODY_LIMIT);
-  size_t header = opt_limit(L, 3, PT_FRAME_HEADER_LIMIT);
+  size_t message = opt_frames_limit(L, 2, PT_FRAME_BODY_LIMIT);
+  size_t header = opt_frames_limit(L, 3, PT_FRAME_HEADER_LIMIT);
   frames *f = lua_newuserdatauv(L, sizeof *f, 0);
   memset(f, 0, sizeof *f);
   pt_frame_init(&f->framing, (pt_frame_mode)mode, header, message);

@@ -9,7 +9,7 @@
 
 /* Whether the handler has a second parameter. If not, no context is created for
 ** it, which saves time. */
-static int takes_context(lua_State *L, int handler) {
+static int takes_handler_context(lua_State *L, int handler) {
   lua_Debug info;
   lua_pushvalue(L, handler);
   if (!lua_isfunction(L, -1)) {
@@ -21,9 +21,10 @@ static int takes_context(lua_State *L, int handler) {
 }
 
 /* Pushes the context of a handler. The arguments are stack indexes. */
-static void push_context(lua_State *L, int peer, int id, int method) {
+static void push_handler_context(lua_State *L, int peer, int id, int method) {
   lua_createtable(L, 0, 4);
-  lua_pushboolean(L, 0); /* reserves the field: bind_context cannot fail */
+  lua_pushboolean(L,
+                  0); /* reserves the field: bind_handler_context cannot fail */
   lua_setfield(L, -2, "task");
   lua_getiuservalue(L, peer, PT_PEER_SELF);
   lua_setfield(L, -2, "peer");
@@ -36,7 +37,7 @@ static void push_context(lua_State *L, int peer, int id, int method) {
 }
 
 /* Makes the context on top represent the task. Cannot fail. */
-static void bind_context(lua_State *L, int task) {
+static void bind_handler_context(lua_State *L, int task) {
   lua_pushliteral(L, "task");
   lua_pushvalue(L, task);
   lua_rawset(L, -3);
@@ -54,8 +55,8 @@ void pt_handler_push_context(lua_State *L, pt_task *t) {
   pt_peer_push(L, t->peer);
   lua_getiuservalue(L, top + 1, PT_TASK_ID);
   lua_getiuservalue(L, top + 1, PT_TASK_METHOD);
-  push_context(L, top + 2, top + 3, top + 4);
-  bind_context(L, top + 1);
+  push_handler_context(L, top + 2, top + 3, top + 4);
+  bind_handler_context(L, top + 1);
   lua_replace(L, top + 1);
   lua_settop(L, top + 1);
 }
@@ -97,7 +98,7 @@ static void take_handler_results(lua_State *L, pt_task *t, int n) {
 /* Pushes the task, its context, and the id and the method of the request. The
 ** id comes from the context, if there is one: the policy clears it when the
 ** request must not be answered any more. */
-static void push_request(lua_State *L, pt_task *t, int base) {
+static void push_handler_request(lua_State *L, pt_task *t, int base) {
   pt_task_push(L, t);
   if (lua_getiuservalue(L, base + TASK, PT_TASK_OBJECT) == LUA_TTABLE) {
     lua_pushliteral(L, "id");
@@ -159,7 +160,7 @@ static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
   else
     pt_peer_push(L, p);
   lua_settop(L, base + PROBLEM);
-  push_request(L, t, base);
+  push_handler_request(L, t, base);
   pt_task_rest(L, t, status);
   if (status == LUA_OK) {
     answer_request(L, p, base);
@@ -186,10 +187,10 @@ void pt_handler_check_stack(lua_State *L) {
 ** because it is at the bottom of the task's own stack. */
 void pt_handler_run(lua_State *L, pt_peer *p, int id, int method, int params) {
   int handler = lua_gettop(L), task;
-  int has_context = takes_context(L, handler);
+  int has_context = takes_handler_context(L, handler);
   pt_task *t;
   if (has_context)
-    push_context(L, 1, id, method);
+    push_handler_context(L, 1, id, method);
   t = pt_task_take(L, p->loop);
   task = lua_gettop(L);
   pt_push_at(L, id);
@@ -201,7 +202,7 @@ void pt_handler_run(lua_State *L, pt_peer *p, int id, int method, int params) {
   pt_push_at(L, params);
   if (has_context) {
     lua_pushvalue(L, task - 1);
-    bind_context(L, task);
+    bind_handler_context(L, task);
   }
   lua_xmove(L, t->thread, 3 + has_context);
   lua_settop(L, handler - 1);
@@ -235,7 +236,7 @@ int pt_handler_handle(lua_State *L) {
 
 /* Pushes the context of the task at -1. Returns 0 if the task does not work for
 ** the peer any more. */
-static int push_context_of(lua_State *L, const pt_peer *p) {
+static int push_context_of_handler(lua_State *L, const pt_peer *p) {
   pt_task *t = lua_touserdata(L, -1);
   if (t->peer != p)
     return 0;
@@ -263,7 +264,7 @@ int pt_handler_requests(lua_State *L) {
     lua_rawgeti(L, 2, i);
     lua_pushnil(L);
     lua_rawseti(L, 2, i);
-    if (push_context_of(L, p))
+    if (push_context_of_handler(L, p))
       lua_rawseti(L, 2, ++found);
     lua_settop(L, 2);
   }

@@ -153,7 +153,7 @@ static int json_raw(lua_State *L) {
 
 /* ====== Decoding ====== */
 
-static int depth_option(lua_State *L, int arg) {
+static int json_depth_option(lua_State *L, int arg) {
   lua_Integer depth;
   if (lua_isnoneornil(L, arg))
     return PT_JSON_DEPTH;
@@ -176,7 +176,7 @@ static const char *check_json_text(lua_State *L, size_t *len) {
 /* Lets the collector work as if `part` kilobytes had been allocated. Memory
 ** that it frees also reduces the debt. The debt is updated first, because a
 ** finalizer may call this function. */
-static void collect_debt(lua_State *L, pt_gc_debt *a, int part) {
+static void collect_gc_debt(lua_State *L, pt_gc_debt *a, int part) {
   int before = lua_gc(L, LUA_GCCOUNT), step = part + a->deferred, freed;
   a->owed -= part;
   a->deferred = 0;
@@ -190,7 +190,7 @@ static void collect_debt(lua_State *L, pt_gc_debt *a, int part) {
 
 void pt_repay_gc_debt(lua_State *L, pt_gc_debt *a) {
   if (lua_gc(L, LUA_GCISRUNNING))
-    collect_debt(L, a, a->owed < PART ? a->owed : PART);
+    collect_gc_debt(L, a, a->owed < PART ? a->owed : PART);
   else
     a->owed = 0;
 }
@@ -212,7 +212,7 @@ int pt_call_gc_paused(lua_State *L, const pt_decode_env *env, int args) {
   if (!lua_gc(L, LUA_GCISRUNNING))
     return lua_pcall(L, args, LUA_MULTRET, 0);
   if (a->owed > 0)
-    collect_debt(L, a, a->owed);
+    collect_gc_debt(L, a, a->owed);
   before = lua_gc(L, LUA_GCCOUNT);
   lua_gc(L, LUA_GCSTOP);
   status = lua_pcall(L, args, LUA_MULTRET, 0);
@@ -224,7 +224,7 @@ int pt_call_gc_paused(lua_State *L, const pt_decode_env *env, int args) {
 
 /* Calls json.decode, the last upvalue, again with the garbage collector paused.
 */
-static int decode_paused(lua_State *L, const pt_decode_env *env) {
+static int json_decode_paused(lua_State *L, const pt_decode_env *env) {
   lua_settop(L, 4);
   lua_pushvalue(L, lua_upvalueindex(PT_NAMES_UPVALUES + 1));
   lua_insert(L, 1);
@@ -242,14 +242,14 @@ static int json_decode(lua_State *L) {
   pt_decoder d;
   d.p = text;
   d.end = text + len;
-  d.depth = top > 1 ? depth_option(L, 2) : PT_JSON_DEPTH;
+  d.depth = top > 1 ? json_depth_option(L, 2) : PT_JSON_DEPTH;
   d.values = SIZE_MAX;
   d.ordered = top > 2 && lua_toboolean(L, 3);
   d.big_integers = top > 3 && lua_toboolean(L, 4);
   d.repeat = NULL;
   d.env = pt_names_get(L, 1);
   if (len >= PT_DECODE_LARGE && lua_gc(L, LUA_GCISRUNNING) == 1)
-    return decode_paused(L, &d.env);
+    return json_decode_paused(L, &d.env);
   if (pt_decode_value(L, &d)) {
     d.p = pt_json_space(d.p, d.end);
     if (d.p == d.end)
@@ -264,7 +264,7 @@ static int json_decode(lua_State *L) {
 
 /* ====== Encoding ====== */
 
-static int scratch_gc(lua_State *L) {
+static int json_scratch_gc(lua_State *L) {
   pt_buf_free(L, luaL_checkudata(L, 1, SCRATCH));
   return 0;
 }
@@ -279,7 +279,7 @@ static int json_encode(lua_State *L) {
   style.array_meta = lua_touserdata(L, lua_upvalueindex(2));
   if (lua_gettop(L) != 1) {
     luaL_checkany(L, 1);
-    style.depth = depth_option(L, 2);
+    style.depth = json_depth_option(L, 2);
   }
   switch (pt_encode_value(L, 1, out, mark, &style, "value")) {
   case PT_ENCODED:
@@ -328,7 +328,7 @@ static int json_kind(lua_State *L) {
   return 1;
 }
 
-static void push_kind(lua_State *L) {
+static void push_json_kind(lua_State *L) {
   lua_pushlightuserdata(L, (void *)pt_array_mark(L));
   lua_pushcclosure(L, json_kind, 1);
 }
@@ -341,21 +341,22 @@ static const luaL_Reg json_functions[] = {
     {NULL, NULL},
 };
 
-static const luaL_Reg scratch_meta[] = {{"__gc", scratch_gc}, {NULL, NULL}};
+static const luaL_Reg scratch_meta[] = {{"__gc", json_scratch_gc},
+                                        {NULL, NULL}};
 
-static void push_encode(lua_State *L) {
+static void push_json_encode(lua_State *L) {
   memset(lua_newuserdatauv(L, sizeof(pt_buf), 0), 0, sizeof(pt_buf));
   pt_set_class(L, SCRATCH, NULL, scratch_meta);
   lua_pushlightuserdata(L, (void *)pt_array_mark(L));
   lua_pushcclosure(L, json_encode, 2);
 }
 
-static void push_watch(lua_State *L) {
+static void push_json_watch(lua_State *L) {
   pt_names_push(L);
   lua_pushcclosure(L, pt_names_watch, PT_NAMES_UPVALUES);
 }
 
-static void push_decode(lua_State *L) {
+static void push_json_decode(lua_State *L) {
   pt_names_push(L);
   lua_pushnil(L);
   lua_pushcclosure(L, json_decode, PT_NAMES_UPVALUES + 1);
@@ -369,13 +370,13 @@ void pt_open_json(lua_State *L) {
   lua_setfield(L, -2, "array_mt");
   pt_bigint_metatable(L);
   lua_setfield(L, -2, "bigint_mt");
-  push_decode(L);
+  push_json_decode(L);
   lua_setfield(L, -2, "decode");
-  push_encode(L);
+  push_json_encode(L);
   lua_setfield(L, -2, "encode");
-  push_kind(L);
+  push_json_kind(L);
   lua_setfield(L, -2, "kind");
-  push_watch(L);
+  push_json_watch(L);
   lua_setfield(L, -2, "watch");
   lua_pushlightuserdata(L, NULL);
   lua_setfield(L, -2, "null");

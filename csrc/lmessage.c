@@ -13,7 +13,7 @@
 
 /* Returns the id as an integer; 0 if it is not one. A few peers return an
 ** integer id as a float. */
-static int64_t id_to_integer(const pt_number *number) {
+static int64_t message_id_to_integer(const pt_number *number) {
   if (number->is_integer)
     return number->integer;
   return number->real >= 1 && number->real < 9e15 &&
@@ -23,7 +23,7 @@ static int64_t id_to_integer(const pt_number *number) {
 }
 
 /* Returns our own id that came back; 0 if it is not one of ours. */
-static int64_t find_own_id(const pt_peer *p, const pt_envelope *e) {
+static int64_t find_own_message_id(const pt_peer *p, const pt_envelope *e) {
   const char *last;
   pt_number number;
   unsigned form;
@@ -33,22 +33,22 @@ static int64_t find_own_id(const pt_peer *p, const pt_envelope *e) {
   if ((form & p->form.id_forms) == 0)
     return 0;
   if (form == PT_ID_INTEGER)
-    return id_to_integer(&e->id_number);
+    return message_id_to_integer(&e->id_number);
   last = e->id_text + e->id_len - 1;
   return pt_number_read(e->id_text + 1, last, &number) == last
-             ? id_to_integer(&number)
+             ? message_id_to_integer(&number)
              : 0;
 }
 
 /* Returns the slot of the call that this answers, or PT_PENDING_NONE. */
 static size_t find_call_slot(const pt_peer *p, const pt_envelope *e) {
-  return pt_pending_find(&p->pending, find_own_id(p, e));
+  return pt_pending_find(&p->pending, find_own_message_id(p, e));
 }
 
 /* Pushes the id as a value whose encoding is exactly the text of the id. An id
 ** that the encoder would write differently becomes a ticket: floats, integers
 ** of more than 64 bits, strings with escapes. */
-static void push_id(lua_State *L, const pt_envelope *e, int in_batch) {
+static void push_message_id(lua_State *L, const pt_envelope *e, int in_batch) {
   const char *text = e->id_text;
   size_t len = e->id_len;
   if (in_batch)
@@ -65,7 +65,7 @@ static void push_id(lua_State *L, const pt_envelope *e, int in_batch) {
 
 /* ====== Telling messages apart ====== */
 
-static void set_report_text(lua_State *L, const pt_peer *p) {
+static void set_message_report_text(lua_State *L, const pt_peer *p) {
   size_t len =
       p->input.text_len < p->limits.text ? p->input.text_len : p->limits.text;
   lua_pushlstring(L, p->input.text, len);
@@ -76,19 +76,20 @@ static void set_report_text(lua_State *L, const pt_peer *p) {
 
 /* Pushes the report { code, message, text, bytes }. Before the call, the
 ** message is on top. */
-static void push_report(lua_State *L, const pt_peer *p, int code) {
+static void push_message_report(lua_State *L, const pt_peer *p, int code) {
   lua_createtable(L, 0, 4);
   lua_insert(L, -2);
   lua_setfield(L, -2, "message");
   lua_pushinteger(L, code);
   lua_setfield(L, -2, "code");
-  set_report_text(L, p);
+  set_message_report_text(L, p);
 }
 
 /* Pushes the id if it is known, and returns its stack index. */
-static int push_known_id(lua_State *L, const pt_envelope *e, int in_batch) {
+static int push_known_message_id(lua_State *L, const pt_envelope *e,
+                                 int in_batch) {
   if (e->id == PT_IS_PRESENT || e->id == PT_IS_NULL)
-    push_id(L, e, in_batch);
+    push_message_id(L, e, in_batch);
   else if (in_batch)
     pt_ticket_push(L, "null", 4, 1);
   else
@@ -98,14 +99,14 @@ static int push_known_id(lua_State *L, const pt_envelope *e, int in_batch) {
 
 /* Whether the message was meant as an answer. If the text is truncated, a
 ** method might have followed, unless there was a result or error already. */
-static int is_answer(const pt_envelope *e, int code) {
+static int is_answer_message(const pt_envelope *e, int code) {
   return e->method == PT_IS_ABSENT &&
          (code != PARSE_ERROR || e->result != PT_IS_ABSENT ||
           e->error != PT_IS_ABSENT);
 }
 
 /* Whether the message cannot have been meant as a request. */
-static int is_surely_answer(const pt_envelope *e) {
+static int is_surely_answer_message(const pt_envelope *e) {
   return e->method == PT_IS_ABSENT &&
          (e->result != PT_IS_ABSENT || e->error != PT_IS_ABSENT);
 }
@@ -118,57 +119,58 @@ static int is_surely_answer(const pt_envelope *e) {
 ** invalid answer must not be answered itself: its id is not one of the other
 ** side's, and the two sides might answer each other forever. The reason is on
 ** top. */
-static void set_invalid(lua_State *L, pt_peer *p, const pt_envelope *e,
-                        int code, pt_message *m) {
+static void set_invalid_message(lua_State *L, pt_peer *p, const pt_envelope *e,
+                                int code, pt_message *m) {
   size_t slot = PT_PENDING_NONE;
   m->kind = PT_INVALID;
-  push_report(L, p, code);
+  push_message_report(L, p, code);
   m->payload = lua_gettop(L);
-  if (is_surely_answer(e)) {
+  if (is_surely_answer_message(e)) {
     lua_pushboolean(L, 1);
     lua_setfield(L, -2, "is_answer");
   }
-  if (is_answer(e, code))
+  if (is_answer_message(e, code))
     slot = find_call_slot(p, e);
   if (slot != PT_PENDING_NONE)
     m->call = p->pending.calls[slot].id;
-  m->id = push_known_id(
-      L, e, p->input.batch > 0 && m->call == 0 && !is_surely_answer(e));
+  m->id = push_known_message_id(
+      L, e, p->input.batch > 0 && m->call == 0 && !is_surely_answer_message(e));
   p->counts.invalid++;
 }
 
-static void set_fault(lua_State *L, pt_peer *p, const pt_envelope *e,
-                      const pt_json_fault *fault, pt_message *m) {
+static void set_message_fault(lua_State *L, pt_peer *p, const pt_envelope *e,
+                              const pt_json_fault *fault, pt_message *m) {
   pt_json_push_fault(L, p->input.text, fault);
-  set_invalid(L, p, e, PARSE_ERROR, m);
+  set_invalid_message(L, p, e, PARSE_ERROR, m);
 }
 
-static void set_noise(lua_State *L, pt_peer *p, const char *why,
-                      pt_message *m) {
+static void set_noise_message(lua_State *L, pt_peer *p, const char *why,
+                              pt_message *m) {
   m->kind = PT_NOISE;
   p->counts.noise++;
   p->counts.noise_bytes += (lua_Integer)p->input.text_len;
   lua_pushstring(L, why);
-  push_report(L, p, PARSE_ERROR);
+  push_message_report(L, p, PARSE_ERROR);
   m->payload = lua_gettop(L);
 }
 
-static void set_call(lua_State *L, pt_peer *p, const pt_envelope *e,
-                     pt_message *m) {
+static void set_message_call(lua_State *L, pt_peer *p, const pt_envelope *e,
+                             pt_message *m) {
   p->counts.received++;
   m->kind = PT_NOTIFICATION;
   m->method = e->method_at;
   m->payload = e->params_at;
   if (e->id != PT_IS_ABSENT) {
     m->kind = PT_REQUEST;
-    push_id(L, e, p->input.batch > 0);
+    push_message_id(L, e, p->input.batch > 0);
     m->id = lua_gettop(L);
   }
 }
 
 /* Finalizers may have withdrawn the call while the message was decoded. So the
 ** call is looked up here, and nothing after that can fail. */
-static void set_answer(pt_peer *p, const pt_envelope *e, pt_message *m) {
+static void set_answer_message(pt_peer *p, const pt_envelope *e,
+                               pt_message *m) {
   size_t slot = find_call_slot(p, e);
   p->counts.received++;
   m->kind = e->error == PT_IS_PRESENT ? PT_ERROR : PT_RESULT;
@@ -218,8 +220,8 @@ static const char *find_answer_fault(lua_State *L, const pt_peer *p,
 }
 
 /* Returns why the envelope is not a valid message, or NULL. */
-static const char *find_fault(lua_State *L, const pt_peer *p,
-                              const pt_envelope *e) {
+static const char *find_message_fault(lua_State *L, const pt_peer *p,
+                                      const pt_envelope *e) {
   if (e->jsonrpc != PT_IS_PRESENT)
     return e->jsonrpc == PT_IS_ABSENT ? "jsonrpc is missing"
                                       : "jsonrpc is not \"2.0\"";
@@ -237,28 +239,29 @@ static const char *find_fault(lua_State *L, const pt_peer *p,
 /* Decides which kind of message the envelope is. */
 static void classify_message(lua_State *L, pt_peer *p, const pt_envelope *e,
                              pt_message *m) {
-  const char *wrong = find_fault(L, p, e);
+  const char *wrong = find_message_fault(L, p, e);
   if (wrong != NULL) {
     lua_pushstring(L, wrong);
-    set_invalid(L, p, e, INVALID_REQUEST, m);
+    set_invalid_message(L, p, e, INVALID_REQUEST, m);
   } else if (e->method != PT_IS_ABSENT) {
-    set_call(L, p, e, m);
+    set_message_call(L, p, e, m);
   } else {
-    set_answer(p, e, m);
+    set_answer_message(p, e, m);
   }
 }
 
 /* ====== Whole messages ====== */
 
-static void set_plain_invalid(lua_State *L, pt_peer *p, const char *why,
-                              pt_message *m) {
+static void set_plain_invalid_message(lua_State *L, pt_peer *p, const char *why,
+                                      pt_message *m) {
   pt_envelope none = {0};
   lua_pushstring(L, why);
-  set_invalid(L, p, &none, INVALID_REQUEST, m);
+  set_invalid_message(L, p, &none, INVALID_REQUEST, m);
 }
 
-static void read_object(lua_State *L, pt_peer *p, const pt_decode_env *env,
-                        const char *text, const char *end, pt_message *m) {
+static void read_object_message(lua_State *L, pt_peer *p,
+                                const pt_decode_env *env, const char *text,
+                                const char *end, pt_message *m) {
   pt_envelope e = {0};
   pt_decoder d;
   d.p = text;
@@ -278,13 +281,13 @@ static void read_object(lua_State *L, pt_peer *p, const pt_decode_env *env,
     pt_json_fail(&d.fault, "unexpected text after the message", d.p);
   }
   lua_settop(L, 1);
-  set_fault(L, p, &e, &d.fault, m);
+  set_message_fault(L, p, &e, &d.fault, m);
 }
 
 /* Reads the next member of the batch. Its text was checked when the batch
 ** began. */
-static void read_member(lua_State *L, pt_peer *p, const pt_decode_env *env,
-                        pt_message *m) {
+static void read_batch_member(lua_State *L, pt_peer *p,
+                              const pt_decode_env *env, pt_message *m) {
   pt_input *in = &p->input;
   const char *text = pt_buf_front(&in->buf) + in->batch;
   const char *end = pt_buf_front(&in->buf) + in->batch_used, *next;
@@ -293,16 +296,17 @@ static void read_member(lua_State *L, pt_peer *p, const pt_decode_env *env,
   in->text = text;
   in->text_len = (size_t)(next - text);
   if (*text == '{')
-    read_object(L, p, env, text, next, m);
+    read_object_message(L, p, env, text, next, m);
   else
-    set_plain_invalid(L, p, "not an object", m);
+    set_plain_invalid_message(L, p, "not an object", m);
   next = pt_json_space(next, end);
   in->text_used = *next == ']' ? in->batch_used : 0;
   in->batch = (size_t)(pt_json_space(next + 1, end) - pt_buf_front(&in->buf));
 }
 
-static void read_batch(lua_State *L, pt_peer *p, const pt_decode_env *env,
-                       const char *text, const char *end, pt_message *m) {
+static void read_batch_message(lua_State *L, pt_peer *p,
+                               const pt_decode_env *env, const char *text,
+                               const char *end, pt_message *m) {
   pt_envelope none = {0};
   pt_json_fault fault;
   const char *first = pt_json_space(text + 1, end);
@@ -311,19 +315,19 @@ static void read_batch(lua_State *L, pt_peer *p, const pt_decode_env *env,
     close = pt_json_fail(&fault, "unexpected text after the batch", close);
   }
   if (close == NULL) {
-    set_fault(L, p, &none, &fault, m);
+    set_message_fault(L, p, &none, &fault, m);
   } else if (*first == ']') {
-    set_plain_invalid(L, p, "empty batch", m);
+    set_plain_invalid_message(L, p, "empty batch", m);
   } else {
     pt_batch_begin(L);
     p->input.batch = (size_t)(first - pt_buf_front(&p->input.buf));
     p->input.batch_used = p->input.text_used;
-    read_member(L, p, env, m);
+    read_batch_member(L, p, env, m);
   }
 }
 
 /* Whether the text may be a batch: an array whose first item is an object. */
-static int begins_like_batch(const char *text, const char *end) {
+static int begins_like_batch_message(const char *text, const char *end) {
   if (text == end || *text != '[')
     return 0;
   text = pt_json_space(text + 1, end);
@@ -333,21 +337,22 @@ static int begins_like_batch(const char *text, const char *end) {
 /* Reads a text that does not begin with '{': a batch, noise, or an error. Lines
 ** are often output that was printed by mistake: a line that is not JSON and
 ** does not even begin like a message is noise. */
-static void read_unusual(lua_State *L, pt_peer *p, const pt_decode_env *env,
-                         const char *text, const char *end, pt_message *m) {
+static void read_unusual_message(lua_State *L, pt_peer *p,
+                                 const pt_decode_env *env, const char *text,
+                                 const char *end, pt_message *m) {
   pt_envelope none = {0};
   pt_json_fault fault;
   const char *after = pt_json_value(text, end, p->codec.style.depth, &fault);
   int is_line = p->input.framing.mode == PT_FRAME_LINE && text < end;
-  if (is_line && !begins_like_batch(text, end) &&
+  if (is_line && !begins_like_batch_message(text, end) &&
       (after == NULL || pt_json_space(after, end) < end))
-    set_noise(L, p, "not JSON", m);
+    set_noise_message(L, p, "not JSON", m);
   else if (text < end && *text == '[')
-    read_batch(L, p, env, text, end, m);
+    read_batch_message(L, p, env, text, end, m);
   else if (after == NULL)
-    set_fault(L, p, &none, &fault, m);
+    set_message_fault(L, p, &none, &fault, m);
   else
-    set_plain_invalid(L, p, "not an object", m);
+    set_plain_invalid_message(L, p, "not an object", m);
 }
 
 void pt_message_read(lua_State *L, pt_peer *p, const pt_decode_env *env,
@@ -355,18 +360,18 @@ void pt_message_read(lua_State *L, pt_peer *p, const pt_decode_env *env,
   const char *end = p->input.text + p->input.text_len;
   const char *text = pt_json_space(p->input.text, end);
   if (p->input.batch > 0)
-    read_member(L, p, env, m);
+    read_batch_member(L, p, env, m);
   else if (text < end && *text == '{')
-    read_object(L, p, env, text, end, m);
+    read_object_message(L, p, env, text, end, m);
   else
-    read_unusual(L, p, env, text, end, m);
+    read_unusual_message(L, p, env, text, end, m);
 }
 
 void pt_message_noise(lua_State *L, pt_peer *p, pt_message *m) {
-  set_noise(L, p, "not part of a message", m);
+  set_noise_message(L, p, "not part of a message", m);
 }
 
-static void push_refusal(lua_State *L, const pt_frame_found *found) {
+static void push_message_refusal(lua_State *L, const pt_frame_found *found) {
   if (found->size > 0)
     lua_pushfstring(L, "%s %I (it has %I bytes)", found->what,
                     (LUAI_UACINT)found->number, (LUAI_UACINT)found->size);
@@ -379,10 +384,10 @@ static void push_refusal(lua_State *L, const pt_frame_found *found) {
 void pt_message_refused(lua_State *L, pt_peer *p, const pt_frame_found *found,
                         pt_message *m) {
   pt_envelope e = {0};
-  push_refusal(L, found);
+  push_message_refusal(L, found);
   if (found->skim != NULL)
     pt_envelope_skimmed(found->skim, &e);
-  set_invalid(L, p, &e, INVALID_REQUEST, m);
+  set_invalid_message(L, p, &e, INVALID_REQUEST, m);
   if (found->skim != NULL) {
     lua_pushinteger(
         L, (lua_Integer)(found->size > 0 ? found->size : found->number));

@@ -21,14 +21,15 @@
 /* ====== Options ====== */
 
 /* The wrong value is on top. */
-static void bad_option(lua_State *L, const char *name, const char *expected) {
+static void bad_peer_option(lua_State *L, const char *name,
+                            const char *expected) {
   luaL_error(L, "stream option '%s': %s expected, got %s", name, expected,
              luaL_typename(L, -1));
 }
 
 /* Returns a limit of the table on top, or its default if that is nil. */
-static size_t get_limit(lua_State *L, const char *name, lua_Integer usual,
-                        lua_Integer most) {
+static size_t get_peer_limit(lua_State *L, const char *name, lua_Integer usual,
+                             lua_Integer most) {
   lua_Integer value = usual;
   int is_number;
   if (lua_isnil(L, -1))
@@ -43,24 +44,24 @@ static size_t get_limit(lua_State *L, const char *name, lua_Integer usual,
   return (size_t)value;
 }
 
-static void get_limits(lua_State *L, pt_peer *p, pt_frame_mode mode) {
+static void get_peer_limits(lua_State *L, pt_peer *p, pt_frame_mode mode) {
   lua_Integer many = INT32_MAX;
   int type = lua_getfield(L, 1, "limits");
   if (type != LUA_TNIL && type != LUA_TTABLE)
-    bad_option(L, "limits", "table");
+    bad_peer_option(L, "limits", "table");
   pt_frame_init(&p->input.framing, mode,
-                get_limit(L, "header", PT_FRAME_HEADER_LIMIT, 1 << 24),
-                get_limit(L, "message", PT_FRAME_BODY_LIMIT, many));
+                get_peer_limit(L, "header", PT_FRAME_HEADER_LIMIT, 1 << 24),
+                get_peer_limit(L, "message", PT_FRAME_BODY_LIMIT, many));
   p->codec.style.depth =
-      (int)get_limit(L, "nesting", PT_JSON_DEPTH, PT_JSON_MAX_DEPTH);
-  p->limits.queue = get_limit(L, "queue", QUEUE_LIMIT, many);
-  p->limits.calls = get_limit(L, "calls", CALL_LIMIT, 1 << 24);
-  p->limits.text = get_limit(L, "text", TEXT_LIMIT, many);
-  p->limits.values = get_limit(L, "values", VALUE_LIMIT, many);
+      (int)get_peer_limit(L, "nesting", PT_JSON_DEPTH, PT_JSON_MAX_DEPTH);
+  p->limits.queue = get_peer_limit(L, "queue", QUEUE_LIMIT, many);
+  p->limits.calls = get_peer_limit(L, "calls", CALL_LIMIT, 1 << 24);
+  p->limits.text = get_peer_limit(L, "text", TEXT_LIMIT, many);
+  p->limits.values = get_peer_limit(L, "values", VALUE_LIMIT, many);
   lua_pop(L, 1);
 }
 
-static pt_frame_mode get_framing(lua_State *L) {
+static pt_frame_mode get_peer_framing(lua_State *L) {
   const char *name;
   int i = 0;
   lua_getfield(L, 1, "framing");
@@ -68,19 +69,21 @@ static pt_frame_mode get_framing(lua_State *L) {
   while (pt_frame_modes[i] != NULL && strcmp(name, pt_frame_modes[i]) != 0)
     i++;
   if (pt_frame_modes[i] == NULL)
-    bad_option(L, "framing", "\"header\", \"line\" or \"auto\"");
+    bad_peer_option(L, "framing", "\"header\", \"line\" or \"auto\"");
   lua_pop(L, 1);
   return (pt_frame_mode)i;
 }
 
 /* Stores the function `name` of the codec on top. */
-static void keep_function(lua_State *L, int peer, const char *name, int key) {
+static void keep_codec_function(lua_State *L, int peer, const char *name,
+                                int key) {
   if (lua_getfield(L, -1, name) != LUA_TFUNCTION)
-    bad_option(L, "json", "a codec with the functions encode and decode");
+    bad_peer_option(L, "json", "a codec with the functions encode and decode");
   lua_setiuservalue(L, peer, key);
 }
 
-static int get_boolean(lua_State *L, int options, const char *name, int usual) {
+static int get_peer_boolean(lua_State *L, int options, const char *name,
+                            int usual) {
   int value = usual;
   if (lua_getfield(L, options, name) != LUA_TNIL)
     value = lua_toboolean(L, -1);
@@ -90,7 +93,7 @@ static int get_boolean(lua_State *L, int options, const char *name, int usual) {
 
 /* The member that repeats, of 1 to PT_NAMES_LONGEST bytes, so that its name is
 ** interned. */
-static void set_repeated(lua_State *L, pt_peer *p, int peer, int options) {
+static void set_peer_repeated(lua_State *L, pt_peer *p, int peer, int options) {
   pt_repeat *r = &p->codec.repeat;
   const char *name;
   r->len = 0;
@@ -100,7 +103,7 @@ static void set_repeated(lua_State *L, pt_peer *p, int peer, int options) {
   }
   if (lua_type(L, -1) != LUA_TSTRING ||
       lua_rawlen(L, -1) - 1 >= PT_NAMES_LONGEST)
-    bad_option(L, "repeated", "a name of 1 to 22 bytes");
+    bad_peer_option(L, "repeated", "a name of 1 to 22 bytes");
   name = lua_tostring(L, -1);
   lua_setiuservalue(L, peer, PT_PEER_REPEATED_NAME);
   r->name = name;
@@ -109,19 +112,21 @@ static void set_repeated(lua_State *L, pt_peer *p, int peer, int options) {
 }
 
 /* Sets how values are decoded from now on. */
-static void set_decoding(lua_State *L, pt_peer *p, int peer, int options) {
-  set_repeated(L, p, peer, options);
-  p->codec.is_ordered = get_boolean(L, options, "ordered", p->codec.is_ordered);
+static void set_peer_decoding(lua_State *L, pt_peer *p, int peer, int options) {
+  set_peer_repeated(L, p, peer, options);
+  p->codec.is_ordered =
+      get_peer_boolean(L, options, "ordered", p->codec.is_ordered);
   p->codec.big_integers =
-      get_boolean(L, options, "big_integers", p->codec.big_integers);
+      get_peer_boolean(L, options, "big_integers", p->codec.big_integers);
 }
 
-static void get_codec(lua_State *L, pt_peer *p, int peer) {
+static void get_peer_codec(lua_State *L, pt_peer *p, int peer) {
   if (lua_getfield(L, 1, "json") != LUA_TNIL) {
     if (lua_type(L, -1) != LUA_TTABLE)
-      bad_option(L, "json", "a codec with the functions encode and decode");
-    keep_function(L, peer, "decode", PT_PEER_DECODE);
-    keep_function(L, peer, "encode", PT_PEER_ENCODE);
+      bad_peer_option(L, "json",
+                      "a codec with the functions encode and decode");
+    keep_codec_function(L, peer, "decode", PT_PEER_DECODE);
+    keep_codec_function(L, peer, "encode", PT_PEER_ENCODE);
     p->codec.is_foreign = 1;
   }
   lua_pop(L, 1);
@@ -133,20 +138,20 @@ static void get_codec(lua_State *L, pt_peer *p, int peer) {
 ** protocol is known. All options are checked before any of them takes effect.
 */
 
-static int read_ids(lua_State *L, const pt_peer *p, int options) {
+static int read_peer_ids(lua_State *L, const pt_peer *p, int options) {
   int type = lua_getfield(L, options, "ids");
   const char *name = type == LUA_TSTRING ? lua_tostring(L, -1) : "";
   int is_string = strcmp(name, "string") == 0;
   if (type == LUA_TNIL)
     is_string = p->form.string_ids;
   else if (!is_string && strcmp(name, "integer") != 0)
-    bad_option(L, "ids", "\"integer\" or \"string\"");
+    bad_peer_option(L, "ids", "\"integer\" or \"string\"");
   lua_pop(L, 1);
   return is_string;
 }
 
 /* Whether a frame scanner would accept the text before the length. */
-static int is_header(const char *text, size_t len) {
+static int is_peer_header(const char *text, size_t len) {
   const char *line = text, *end = text + len, *newline;
   pt_header_field field;
   for (; (newline = memchr(line, '\n', (size_t)(end - line))) != NULL;
@@ -158,7 +163,7 @@ static int is_header(const char *text, size_t len) {
          pt_header_is(&field, "content-length") && field.value_len == 0;
 }
 
-static void push_header(lua_State *L, int peer, int options) {
+static void push_peer_header(lua_State *L, int peer, int options) {
   size_t len;
   const char *text;
   if (lua_getfield(L, options, "header") == LUA_TNIL) {
@@ -169,16 +174,16 @@ static void push_header(lua_State *L, int peer, int options) {
     }
   }
   if (lua_type(L, -1) != LUA_TSTRING)
-    bad_option(L, "header", "string");
+    bad_peer_option(L, "header", "string");
   text = lua_tolstring(L, -1, &len);
-  if (!is_header(text, len))
+  if (!is_peer_header(text, len))
     luaL_error(L, "stream option 'header': header lines that end in "
                   "\"Content-Length: \" expected");
 }
 
 /* Pushes a copy of the table of the extra members, or the former table if the
 ** option is missing. */
-static void push_extra(lua_State *L, int peer, int options) {
+static void push_peer_extra(lua_State *L, int peer, int options) {
   int type = lua_getfield(L, options, "extra"), given = lua_gettop(L);
   if (type == LUA_TNIL &&
       lua_getiuservalue(L, peer, PT_PEER_EXTRA) == LUA_TTABLE) {
@@ -186,7 +191,7 @@ static void push_extra(lua_State *L, int peer, int options) {
     return;
   }
   if (type != LUA_TNIL && type != LUA_TTABLE)
-    bad_option(L, "extra", "table");
+    bad_peer_option(L, "extra", "table");
   lua_settop(L, given);
   lua_newtable(L);
   for (lua_pushnil(L); type == LUA_TTABLE && lua_next(L, given);) {
@@ -205,7 +210,7 @@ static void push_extra(lua_State *L, int peer, int options) {
 /* Pushes the head of messages: the members of the table on top, and jsonrpc.
 ** The members are encoded after the queued output, and then removed from there.
 ** Their bytes stay valid until more are added. */
-static void push_message_head(lua_State *L, pt_peer *p, pt_form *form) {
+static void push_peer_message_head(lua_State *L, pt_peer *p, pt_form *form) {
   pt_buf *out = &p->output.buf;
   size_t mark = pt_buf_len(out), len;
   pt_encoded status;
@@ -226,20 +231,20 @@ static void push_message_head(lua_State *L, pt_peer *p, pt_form *form) {
 }
 
 /* Returns the forms that the ids of pending calls may have. */
-static unsigned forms_of_ids(const pt_peer *p, int string_ids) {
+static unsigned forms_of_peer_ids(const pt_peer *p, int string_ids) {
   unsigned form = string_ids ? PT_ID_STRING : PT_ID_INTEGER;
   return p->pending.count > 0 ? p->form.id_forms | form : form;
 }
 
 /* Sets the form of messages from the table at `options`. An option that is
 ** missing keeps its value. If this raises, nothing has changed. */
-static void set_form(lua_State *L, pt_peer *p, int peer, int options) {
+static void set_peer_form(lua_State *L, pt_peer *p, int peer, int options) {
   pt_form form = p->form;
-  form.string_ids = read_ids(L, p, options);
-  form.id_forms = forms_of_ids(p, form.string_ids);
-  push_header(L, peer, options);
-  push_extra(L, peer, options);
-  push_message_head(L, p, &form);
+  form.string_ids = read_peer_ids(L, p, options);
+  form.id_forms = forms_of_peer_ids(p, form.string_ids);
+  push_peer_header(L, peer, options);
+  push_peer_extra(L, peer, options);
+  push_peer_message_head(L, p, &form);
   form.header = lua_tolstring(L, -3, &form.header_len);
   form.head = lua_tolstring(L, -1, &form.head_len);
   p->form = form;
@@ -264,8 +269,8 @@ static int peer_set_envelope(lua_State *L) {
   lua_settop(L, 2);
   if (p->input.is_reading)
     return luaL_error(L, "a message is being read");
-  set_form(L, p, 1, 2);
-  set_decoding(L, p, 1, 2);
+  set_peer_form(L, p, 1, 2);
+  set_peer_decoding(L, p, 1, 2);
   if (p->form.keeps_others && p->counts.received > 0)
     wrong = pt_envelope_check_extra(L);
   p->form.keeps_others = 0;
@@ -371,7 +376,7 @@ static int peer_queued(lua_State *L) {
   return 1;
 }
 
-static void push_descriptor(lua_State *L, int fd) {
+static void push_peer_descriptor(lua_State *L, int fd) {
   if (fd == -1)
     lua_pushnil(L);
   else
@@ -381,8 +386,8 @@ static void push_descriptor(lua_State *L, int fd) {
 /* stream:fds() -> read, write; nil for one that is closed */
 static int peer_fds(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
-  push_descriptor(L, p->input.io.fd);
-  push_descriptor(L, p->output.io.fd);
+  push_peer_descriptor(L, p->input.io.fd);
+  push_peer_descriptor(L, p->output.io.fd);
   return 2;
 }
 
@@ -444,13 +449,13 @@ static const luaL_Reg methods[] = {
 /* ====== Opening ====== */
 
 /* Reads the descriptor of the option `name`. Returns 0 or an error number. */
-static int get_descriptor(lua_State *L, const char *name, pt_io *io) {
+static int get_peer_descriptor(lua_State *L, const char *name, pt_io *io) {
   const pt_fd *f;
   lua_Integer fd;
   lua_getfield(L, 1, name);
   f = pt_fd_test(L, -1);
   if (f == NULL && !lua_isinteger(L, -1))
-    bad_option(L, name, "descriptor");
+    bad_peer_option(L, name, "descriptor");
   fd = f != NULL ? f->fd : lua_tointeger(L, -1);
   if (fd < 0 || fd > INT_MAX)
     luaL_error(L, "stream option '%s': %s", name,
@@ -460,7 +465,7 @@ static int get_descriptor(lua_State *L, const char *name, pt_io *io) {
 }
 
 /* Takes ownership of the descriptor object at `index`, if it is one. */
-static int take_descriptor(lua_State *L, int index) {
+static int take_peer_descriptor(lua_State *L, int index) {
   pt_fd *f = pt_fd_test(L, index);
   if (f == NULL)
     return 0;
@@ -469,24 +474,24 @@ static int take_descriptor(lua_State *L, int index) {
 }
 
 /* Takes ownership of both descriptors, or of neither. */
-static int get_descriptors(lua_State *L, pt_peer *p) {
+static int get_peer_descriptors(lua_State *L, pt_peer *p) {
   int input = lua_gettop(L) + 1, err;
-  err = get_descriptor(L, "read", &p->input.io);
+  err = get_peer_descriptor(L, "read", &p->input.io);
   if (err == 0)
-    err = get_descriptor(L, "write", &p->output.io);
+    err = get_peer_descriptor(L, "write", &p->output.io);
   if (err != 0) {
     p->input.io.fd = p->output.io.fd = -1;
     return err;
   }
-  p->output.is_owned = take_descriptor(L, input + 1);
-  p->input.is_owned = take_descriptor(L, input);
+  p->output.is_owned = take_peer_descriptor(L, input + 1);
+  p->input.is_owned = take_peer_descriptor(L, input);
   if (p->input.io.fd == p->output.io.fd)
     p->input.is_owned = p->input.is_owned || p->output.is_owned;
   lua_settop(L, input - 1);
   return 0;
 }
 
-static double get_seconds(lua_State *L, const char *name, double usual) {
+static double get_peer_seconds(lua_State *L, const char *name, double usual) {
   double seconds = usual;
   if (lua_getfield(L, 3, name) == LUA_TNUMBER)
     seconds = lua_tonumber(L, -1);
@@ -496,15 +501,16 @@ static double get_seconds(lua_State *L, const char *name, double usual) {
   return seconds;
 }
 
-static void keep_setting(lua_State *L, int peer, int value, const char *name) {
+static void keep_peer_setting(lua_State *L, int peer, int value,
+                              const char *name) {
   lua_getfield(L, 3, name);
   lua_setiuservalue(L, peer, value);
 }
 
 /* The settings are at index 3. */
-static void get_settings(lua_State *L, pt_peer *p, int peer) {
-  p->timeout = get_seconds(L, "timeout", HUGE_VAL);
-  p->spin = get_seconds(L, "spin", 0);
+static void get_peer_settings(lua_State *L, pt_peer *p, int peer) {
+  p->timeout = get_peer_seconds(L, "timeout", HUGE_VAL);
+  p->spin = get_peer_seconds(L, "spin", 0);
   if (p->spin == HUGE_VAL)
     p->spin = 0;
   lua_getfield(L, 3, "requests");
@@ -512,10 +518,10 @@ static void get_settings(lua_State *L, pt_peer *p, int peer) {
   lua_pop(L, 1);
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, peer, PT_PEER_SELF);
-  keep_setting(L, peer, PT_PEER_POLICY, "policy");
-  keep_setting(L, peer, PT_PEER_HANDLERS, "handlers");
-  keep_setting(L, peer, PT_PEER_CONTROLS, "controls");
-  keep_setting(L, peer, PT_PEER_META, "context");
+  keep_peer_setting(L, peer, PT_PEER_POLICY, "policy");
+  keep_peer_setting(L, peer, PT_PEER_HANDLERS, "handlers");
+  keep_peer_setting(L, peer, PT_PEER_CONTROLS, "controls");
+  keep_peer_setting(L, peer, PT_PEER_META, "context");
 }
 
 /* core.peer(options, peer, settings) -> stream | nil, msg, kind, errno */
@@ -529,14 +535,14 @@ static int core_peer(lua_State *L) {
   p = pt_peer_new(L, lua_touserdata(L, lua_upvalueindex(1)), methods);
   pt_call_init(p);
   p->to_read.run = pt_dispatch_read_link;
-  get_limits(L, p, get_framing(L));
-  get_codec(L, p, 4);
-  set_form(L, p, 4, 1);
-  set_decoding(L, p, 4, 1);
-  p->codec.is_raw = get_boolean(L, 1, "raw", 0);
-  p->form.keeps_others = get_boolean(L, 1, "others", 0);
-  get_settings(L, p, 4);
-  err = get_descriptors(L, p);
+  get_peer_limits(L, p, get_peer_framing(L));
+  get_peer_codec(L, p, 4);
+  set_peer_form(L, p, 4, 1);
+  set_peer_decoding(L, p, 4, 1);
+  p->codec.is_raw = get_peer_boolean(L, 1, "raw", 0);
+  p->form.keeps_others = get_peer_boolean(L, 1, "others", 0);
+  get_peer_settings(L, p, 4);
+  err = get_peer_descriptors(L, p);
   if (err != 0)
     return pt_fail_errno(L, err, "closed", "cannot use the descriptor");
   pt_ignore_sigpipe();

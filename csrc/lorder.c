@@ -58,7 +58,7 @@ static pt_order *push_new_order(lua_State *L, int names) {
 
 /* Appends the name at `name` to the order whose table is on top. Returns 0 if
 ** it is in the order already. */
-static int append_name(lua_State *L, int name) {
+static int append_order_name(lua_State *L, int name) {
   int order = lua_gettop(L);
   lua_pushvalue(L, name);
   if (lua_rawget(L, order) != LUA_TNIL) {
@@ -92,7 +92,7 @@ int pt_order_new(lua_State *L) {
     if (lua_rawgeti(L, 1, i) != LUA_TSTRING)
       return luaL_argerror(L, 1, "a list of names must contain only strings");
     lua_insert(L, -2);
-    if (!append_name(L, lua_gettop(L) - 1))
+    if (!append_order_name(L, lua_gettop(L) - 1))
       return luaL_argerror(
           L, 1, lua_pushfstring(L, "'%s' occurs twice", lua_tostring(L, -2)));
     lua_remove(L, -2);
@@ -102,10 +102,10 @@ int pt_order_new(lua_State *L) {
 }
 
 /* Appends the names above the table; returns how many were new. */
-static int append_names(lua_State *L, int table, int members) {
+static int append_order_names(lua_State *L, int table, int members) {
   int added = 0;
   for (int i = 0; i < members; i++)
-    added += append_name(L, table + 1 + i * 2);
+    added += append_order_name(L, table + 1 + i * 2);
   return added;
 }
 
@@ -119,7 +119,7 @@ void pt_order_append(lua_State *L, int table, int members) {
     lua_pushvalue(L, -2);
     lua_setmetatable(L, table);
   }
-  append_names(L, table, members);
+  append_order_names(L, table, members);
   lua_settop(L, top);
 }
 
@@ -132,8 +132,8 @@ void pt_order_append(lua_State *L, int table, int members) {
 
 /* Stores the names above the table in `names`, and returns the first slot of
 ** the cache for them. */
-static unsigned read_member_names(lua_State *L, int table, int members,
-                                  const void **names) {
+static unsigned read_order_names(lua_State *L, int table, int members,
+                                 const void **names) {
   uint64_t mixed = (uint64_t)members;
   for (int i = 0; i < members; i++) {
     names[i] = lua_topointer(L, table + 1 + i * 2);
@@ -151,7 +151,7 @@ void pt_order_share(lua_State *L, const pt_decode_env *v, int table,
                     int members) {
   const void *names[PT_ORDER_SHARED];
   struct pt_order **kept = v->names->orders, *o;
-  unsigned slot = read_member_names(L, table, members, names);
+  unsigned slot = read_order_names(L, table, members, names);
   if (kept[slot] != NULL && !order_has_names(kept[slot], names, members))
     slot ^= 1;
   if (order_has_names(kept[slot], names, members)) {
@@ -161,7 +161,7 @@ void pt_order_share(lua_State *L, const pt_decode_env *v, int table,
   }
   o = push_new_order(L, members);
   /* a name that occurs twice may not be kept alive at both places */
-  if (append_names(L, table, members) == members) {
+  if (append_order_names(L, table, members) == members) {
     memcpy(o->names, names, sizeof *names * (size_t)members);
     o->count = members;
   }
@@ -185,7 +185,7 @@ int pt_has_order(lua_State *L) {
 
 /* As lua_next, for the members that the order at `order` does not name. A key
 ** that is not a string is not skipped: the encoder reports it. */
-static int next_other(lua_State *L, int order, int table) {
+static int next_unordered_member(lua_State *L, int order, int table) {
   while (lua_next(L, table)) {
     lua_pushvalue(L, -2);
     if (lua_rawget(L, order) == LUA_TNIL || lua_type(L, -3) != LUA_TSTRING) {
@@ -199,7 +199,7 @@ static int next_other(lua_State *L, int order, int table) {
 
 /* Replaces the key on top by the next name whose member the table has, and
 ** pushes the value. If there is none, goes on with the other members. */
-static int next_named(lua_State *L, int order, int table) {
+static int next_ordered_member(lua_State *L, int order, int table) {
   int key = lua_gettop(L);
   if (lua_isnil(L, key)) {
     lua_rawgeti(L, order, FIRST);
@@ -207,7 +207,7 @@ static int next_named(lua_State *L, int order, int table) {
     lua_pushvalue(L, key);
     if (lua_type(L, key) != LUA_TSTRING || lua_rawget(L, order) == LUA_TNIL) {
       lua_settop(L, key);
-      return next_other(L, order, table);
+      return next_unordered_member(L, order, table);
     }
   }
   while (lua_type(L, -1) == LUA_TSTRING) {
@@ -221,7 +221,7 @@ static int next_named(lua_State *L, int order, int table) {
   }
   lua_settop(L, key - 1);
   lua_pushnil(L);
-  return next_other(L, order, table);
+  return next_unordered_member(L, order, table);
 }
 
 int pt_order_next(lua_State *L, int table) {
@@ -231,7 +231,7 @@ int pt_order_next(lua_State *L, int table) {
   lua_getiuservalue(L, -1, 1);
   lua_insert(L, order);
   lua_pop(L, 2);
-  found = next_named(L, order, table);
+  found = next_ordered_member(L, order, table);
   lua_remove(L, order);
   return found;
 }

@@ -24,12 +24,12 @@ static const char peer_mark = 0;
 
 /* ====== Pending calls ====== */
 
-static size_t ring_slot(const pt_pending *p, int64_t id) {
+static size_t pending_ring_slot(const pt_pending *p, int64_t id) {
   return (size_t)id & (p->slots - 1);
 }
 
 /* Doubles the ring. */
-static void grow_ring(lua_State *L, pt_pending *p) {
+static void grow_pending_ring(lua_State *L, pt_pending *p) {
   pt_pending_call *old = p->calls;
   size_t old_slots = p->slots;
   size_t slots = old_slots > 0 ? old_slots * 2 : 16;
@@ -41,7 +41,7 @@ static void grow_ring(lua_State *L, pt_pending *p) {
   p->slots = slots;
   for (size_t i = 0; i < old_slots; i++)
     if (old[i].id != 0)
-      calls[ring_slot(p, old[i].id)] = old[i];
+      calls[pending_ring_slot(p, old[i].id)] = old[i];
   pt_reallocate(L, old, old_slots * sizeof *old, 0);
 }
 
@@ -49,15 +49,15 @@ static void grow_ring(lua_State *L, pt_pending *p) {
 int64_t pt_pending_next(lua_State *L, pt_pending *p) {
   int64_t id = p->last;
   if (p->count >= p->slots / 2)
-    grow_ring(L, p);
+    grow_pending_ring(L, p);
   do
     id = id == INT64_MAX ? 1 : id + 1;
-  while (p->calls[ring_slot(p, id)].id != 0);
+  while (p->calls[pending_ring_slot(p, id)].id != 0);
   return id;
 }
 
 void pt_pending_take(pt_pending *p, int64_t id, double due, void *waiter) {
-  size_t slot = ring_slot(p, id);
+  size_t slot = pending_ring_slot(p, id);
   p->calls[slot].waiter = waiter;
   p->calls[slot].id = p->last = id;
   p->calls[slot].due = due;
@@ -68,7 +68,7 @@ size_t pt_pending_find(const pt_pending *p, int64_t id) {
   size_t slot;
   if (p->slots == 0 || id <= 0)
     return PT_PENDING_NONE;
-  slot = ring_slot(p, id);
+  slot = pending_ring_slot(p, id);
   return p->calls[slot].id == id ? slot : PT_PENDING_NONE;
 }
 
@@ -103,7 +103,7 @@ void pt_peer_push_policy(lua_State *L, int peer, const char *name) {
 }
 
 /* Removes the peer from the lists and timers of the loop. */
-static void leave_loop_lists(pt_peer *p) {
+static void remove_peer_from_loop(pt_peer *p) {
   pt_loop *lp = p->loop;
   pt_list_remove(&lp->unread, &p->to_read);
   pt_list_remove(&lp->unwritten, &p->to_write);
@@ -116,7 +116,7 @@ static void leave_loop_lists(pt_peer *p) {
 ** continued. */
 static int peer_gc(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
-  leave_loop_lists(p);
+  remove_peer_from_loop(p);
   if (p->loop->broken == &p->to_read)
     p->loop->broken = NULL;
   p->input.is_reading = 0;
@@ -150,8 +150,8 @@ pt_peer *pt_peer_new(lua_State *L, pt_loop *lp, const luaL_Reg *methods) {
 
 /* Watches one descriptor for the given events; stops watching it if there are
 ** none. */
-static int watch_descriptor(lua_State *L, const pt_peer *p, int fd, int events,
-                            int peer) {
+static int watch_peer_descriptor(lua_State *L, const pt_peer *p, int fd,
+                                 int events, int peer) {
   if (events != 0)
     return pt_loop_watch(L, p->loop, fd, events, peer);
   if (fd != -1)
@@ -167,11 +167,11 @@ void pt_peer_watch(lua_State *L, pt_peer *p, int peer) {
   if (p->watched_events == (reads | writes))
     return;
   if (in == out) {
-    err = watch_descriptor(L, p, in, reads | writes, peer);
+    err = watch_peer_descriptor(L, p, in, reads | writes, peer);
   } else {
-    err = watch_descriptor(L, p, in, reads, peer);
+    err = watch_peer_descriptor(L, p, in, reads, peer);
     if (err == 0)
-      err = watch_descriptor(L, p, out, writes, peer);
+      err = watch_peer_descriptor(L, p, out, writes, peer);
   }
   p->watched_events = err == 0 ? reads | writes : 0;
   if (err != 0) {
@@ -184,23 +184,23 @@ void pt_peer_watch(lua_State *L, pt_peer *p, int peer) {
 
 /* An announced length does not prove that so many bytes will come. At most as
 ** many bytes as there are already, or READ_MOST, are reserved at once. */
-static size_t limit_expected_bytes(const pt_input *in) {
+static size_t limit_peer_expected_bytes(const pt_input *in) {
   size_t there = pt_buf_len(&in->buf);
   size_t most = there > READ_MOST ? there : READ_MOST;
   return in->need < most ? in->need : most;
 }
 
 /* Reserves space in the input buffer for the next read. */
-static void reserve_input(lua_State *L, pt_peer *p) {
+static void reserve_peer_input(lua_State *L, pt_peer *p) {
   pt_input *in = &p->input;
   size_t want = in->buf.cap == 0 ? READ_FIRST : READ_LEAST,
-         need = limit_expected_bytes(in);
+         need = limit_peer_expected_bytes(in);
   pt_io_enlarge(&in->io, in->need);
   if (!pt_buf_reserve(L, &in->buf, need > want ? need : want))
     luaL_error(L, "not enough memory");
 }
 
-static void note_new_input(pt_input *in, size_t n) {
+static void note_peer_input(pt_input *in, size_t n) {
   in->is_drained = n < pt_buf_room(&in->buf);
   in->is_searched = 0;
   in->at_end = n == 0;
@@ -215,10 +215,10 @@ int pt_peer_read_bytes(lua_State *L, pt_peer *p) {
     in->is_drained = 0;
     return 0;
   }
-  reserve_input(L, p);
+  reserve_peer_input(L, p);
   n = pt_io_read(&in->io, in->buf.data + in->buf.end, pt_buf_room(&in->buf));
   if (n >= 0) {
-    note_new_input(in, (size_t)n);
+    note_peer_input(in, (size_t)n);
     return 1;
   }
   err = errno;
@@ -230,7 +230,7 @@ int pt_peer_read_bytes(lua_State *L, pt_peer *p) {
 }
 
 /* Whether a message may be received without new input. */
-static int has_input(const pt_input *in) {
+static int has_peer_input(const pt_input *in) {
   return in->is_reading || in->at_end || in->batch > 0 ||
          (pt_buf_len(&in->buf) > 0 && !in->is_searched);
 }
@@ -239,20 +239,20 @@ int pt_peer_wait(lua_State *L, pt_peer *p) {
   pt_input *in = &p->input;
   ssize_t n;
   if (!in->is_owned || !pt_io_can_block(&in->io) ||
-      pt_buf_len(&p->output.buf) > 0 || has_input(in))
+      pt_buf_len(&p->output.buf) > 0 || has_peer_input(in))
     return 0;
-  reserve_input(L, p);
+  reserve_peer_input(L, p);
   n = pt_io_read_blocking(&in->io, in->buf.data + in->buf.end,
                           pt_buf_room(&in->buf));
   if (n >= 0)
-    note_new_input(in, (size_t)n);
+    note_peer_input(in, (size_t)n);
   return n >= 0 ? 1 : errno == EINTR ? -1 : 0;
 }
 
 /* ====== Writing ====== */
 
 /* After a write has failed: whether the pipe could be enlarged. */
-static int enlarge_full_pipe(pt_output *o) {
+static int enlarge_peer_pipe(pt_output *o) {
   if ((errno != EAGAIN && errno != EWOULDBLOCK) || o->io.is_enlarged)
     return 0;
   pt_io_enlarge(&o->io, SIZE_MAX);
@@ -261,13 +261,13 @@ static int enlarge_full_pipe(pt_output *o) {
 
 /* Returns 1 if everything was written or the output is closed, 0 if the rest
 ** must wait, or -1 with errno set. */
-static int write_bytes(lua_State *L, pt_output *o) {
+static int write_peer_bytes(lua_State *L, pt_output *o) {
   o->is_full = 0;
   while (pt_buf_len(&o->buf) > 0 && o->io.fd != -1) {
     ssize_t n;
     pt_io_enlarge(&o->io, pt_buf_len(&o->buf));
     n = pt_io_write(&o->io, pt_buf_front(&o->buf), pt_buf_len(&o->buf));
-    if (n < 0 && enlarge_full_pipe(o))
+    if (n < 0 && enlarge_peer_pipe(o))
       continue;
     if (n < 0)
       return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
@@ -279,7 +279,7 @@ static int write_bytes(lua_State *L, pt_output *o) {
 /* Starts or stops watching the output for space. Until that has succeeded the
 ** peer is in the list of unwritten peers, so that an error is followed by
 ** another attempt. */
-static void watch_output(lua_State *L, pt_peer *p) {
+static void watch_peer_output(lua_State *L, pt_peer *p) {
   pt_list_add(&p->loop->unwritten, &p->to_write);
   pt_peer_watch(L, p, lua_gettop(L));
   pt_list_remove(&p->loop->unwritten, &p->to_write);
@@ -287,11 +287,11 @@ static void watch_output(lua_State *L, pt_peer *p) {
 
 /* Called after a write that failed, that changes the watched events, or that
 ** the policy wants to know about. */
-static void report_write(lua_State *L, pt_peer *p, int status, int err) {
+static void report_peer_write(lua_State *L, pt_peer *p, int status, int err) {
   int top = lua_gettop(L);
   if (pt_peer_push(L, p)) {
     if (p->output.is_blocked != ((p->watched_events & PT_POLL_WRITE) != 0))
-      watch_output(L, p);
+      watch_peer_output(L, p);
     if (status < 0) {
       pt_peer_push_policy(L, top + 1, "lost");
       lua_pushfstring(L, "cannot write: %s", strerror(err));
@@ -307,13 +307,13 @@ static void report_write(lua_State *L, pt_peer *p, int status, int err) {
 
 void pt_peer_write(lua_State *L, pt_peer *p) {
   pt_output *o = &p->output;
-  int status = write_bytes(L, o), err = errno;
+  int status = write_peer_bytes(L, o), err = errno;
   p->input.is_drained = 0; /* an answer may come now */
   o->is_blocked = status == 0;
   o->is_clogged = o->is_blocked && pt_buf_len(&o->buf) > CLOGGED;
   if (status < 0 || p->watches_activity ||
       o->is_blocked != ((p->watched_events & PT_POLL_WRITE) != 0))
-    report_write(L, p, status, err);
+    report_peer_write(L, p, status, err);
 }
 
 void pt_peer_write_link(lua_State *L, pt_link *to_write) {
@@ -337,13 +337,13 @@ void pt_peer_write_early(lua_State *L, pt_peer *p) {
   size_t queued = pt_buf_len(&o->buf);
   if (!o->is_full && queued >= EARLY_LEAST &&
       queued >= pt_buf_len(&p->input.buf))
-    o->is_full = write_bytes(L, o) == 0;
+    o->is_full = write_peer_bytes(L, o) == 0;
 }
 
 /* ====== Closing ====== */
 
 /* A socket for both directions stays open until the input is closed. */
-static void close_output(pt_peer *p) {
+static void close_peer_output(pt_peer *p) {
   int fd = p->output.io.fd;
   if (fd != -1 && p->output.is_owned && fd != p->input.io.fd)
     close(fd);
@@ -352,7 +352,7 @@ static void close_output(pt_peer *p) {
 
 /* Pending calls are kept: the policy fails them. */
 void pt_peer_release(lua_State *L, pt_peer *p) {
-  close_output(p);
+  close_peer_output(p);
   if (p->input.io.fd != -1 && p->input.is_owned)
     close(p->input.io.fd);
   p->input.io.fd = -1;
@@ -369,7 +369,7 @@ int pt_peer_finish(lua_State *L) {
   if (p->output.io.fd != -1)
     pt_loop_unwatch(L, p->loop, p->output.io.fd);
   p->watched_events = 0;
-  leave_loop_lists(p);
+  remove_peer_from_loop(p);
   p->is_finished = p->is_held = 1;
   pt_peer_release(L, p);
   return 0;
@@ -386,7 +386,7 @@ int pt_peer_close_output(lua_State *L) {
   pt_list_remove(&p->loop->unwritten, &p->to_write);
   if (fd != -1 && p->output.io.is_socket)
     shutdown(fd, SHUT_WR);
-  close_output(p);
+  close_peer_output(p);
   if (p->input.io.fd != -1) {
     p->watched_events = -1;
     pt_peer_watch(L, p, 1);

@@ -26,7 +26,7 @@ typedef struct writer {
 
 /* Begins a message in the output queue, or a member of `batch` if that is not
 ** NULL. Returns 0 if there is not enough memory; otherwise at least ROOM bytes
-** are free for `put_bytes`. */
+** are free for `put_message_bytes`. */
 static int begin_message(writer *w, lua_State *L, pt_peer *p, pt_buf *batch) {
   const pt_form *form = &p->form;
   size_t room = form->header_len + DIGITS + form->head_len + 1 + ROOM;
@@ -56,27 +56,27 @@ static int begin_message(writer *w, lua_State *L, pt_peer *p, pt_buf *batch) {
 
 /* Appends without a check, within the ROOM bytes that `begin_message` has
 ** reserved. */
-static void put_bytes(writer *w, const char *text, size_t len) {
+static void put_message_bytes(writer *w, const char *text, size_t len) {
   memcpy(w->out->data + w->out->end, text, len);
   w->out->end += len;
 }
 
-static void put_integer(writer *w, lua_Integer value) {
+static void put_message_integer(writer *w, lua_Integer value) {
   w->out->end += pt_number_write_integer(w->out->data + w->out->end, value);
 }
 
 /* Appends; records a failure in w->ok. */
-static PT_ALWAYS_INLINE inline void add_bytes(writer *w, const char *text,
-                                              size_t len) {
+static PT_ALWAYS_INLINE inline void
+add_message_bytes(writer *w, const char *text, size_t len) {
   w->ok = w->ok && pt_buf_add(w->L, w->out, text, len);
 }
 
-#define put_literal(w, text) put_bytes(w, "" text, sizeof(text) - 1)
-#define add_literal(w, text) add_bytes(w, "" text, sizeof(text) - 1)
+#define put_literal(w, text) put_message_bytes(w, "" text, sizeof(text) - 1)
+#define add_literal(w, text) add_message_bytes(w, "" text, sizeof(text) - 1)
 
 static void undo_message(writer *w) { pt_buf_cut(w->out, w->mark); }
 
-static int count_length_digits(size_t value) {
+static int count_message_length_digits(size_t value) {
   int n = 1;
   for (; value >= 10; value /= 10)
     n++;
@@ -85,9 +85,9 @@ static int count_length_digits(size_t value) {
 
 /* Writes the length into the header. If the guessed number of digits was wrong,
 ** the body is moved first. */
-static int write_length(writer *w, size_t len) {
+static int write_message_length(writer *w, size_t len) {
   size_t place = w->mark + w->p->form.header_len;
-  int n = count_length_digits(len), guess = w->p->output.digits;
+  int n = count_message_length_digits(len), guess = w->p->output.digits;
   char *at;
   if (n != guess) {
     if (!pt_buf_reserve(w->L, w->out, DIGITS))
@@ -120,7 +120,7 @@ static int finish_message(writer *w) {
                    (LUAI_UACINT)len, (LUAI_UACINT)limit);
   }
   if (w->ok && w->has_header)
-    w->ok = write_length(w, len);
+    w->ok = write_message_length(w, len);
   else if (w->out == &w->p->output.buf)
     add_literal(w, "\n");
   if (!w->ok)
@@ -132,7 +132,7 @@ static int finish_message(writer *w) {
 /* ====== Members ====== */
 
 /* The message of the encoder is on top. */
-static int fail_encoding(lua_State *L) {
+static int fail_message_encoding(lua_State *L) {
   lua_pushnil(L);
   lua_insert(L, -2);
   lua_pushliteral(L, "invalid");
@@ -140,7 +140,7 @@ static int fail_encoding(lua_State *L) {
 }
 
 /* Both return 0, or the number of results of the Lua function. */
-static int add_string(writer *w, int arg, const char *root) {
+static int add_message_string(writer *w, int arg, const char *root) {
   size_t len;
   const char *text = lua_tolstring(w->L, arg, &len);
   int status = w->ok ? pt_encode_string(w->L, w->out, text, len) : 0;
@@ -152,21 +152,21 @@ static int add_string(writer *w, int arg, const char *root) {
   return pt_fail(w->L, "invalid", "%s: invalid UTF-8", root);
 }
 
-static int add_value(writer *w, int arg, const char *root) {
+static int add_message_value(writer *w, int arg, const char *root) {
   pt_encoded status = PT_ENCODE_MEMORY;
   if (w->ok)
     status =
         pt_encode_value(w->L, arg, w->out, w->mark, &w->p->codec.style, root);
   if (status == PT_ENCODED)
     return 0;
-  return status == PT_ENCODE_MISUSE ? fail_encoding(w->L)
+  return status == PT_ENCODE_MISUSE ? fail_message_encoding(w->L)
                                     : fail_message_memory(w);
 }
 
 /* Replaces the value at `arg` by the text of another codec. Called before
 ** anything is written, because that codec may run any code. Returns 0, or the
 ** number of results of the Lua function. */
-static int encode_with_codec(lua_State *L, int peer, int arg) {
+static int encode_message_with_codec(lua_State *L, int peer, int arg) {
   size_t len;
   const char *text;
   int status;
@@ -178,7 +178,7 @@ static int encode_with_codec(lua_State *L, int peer, int arg) {
   if (status == LUA_ERRMEM)
     return lua_error(L);
   if (status != LUA_OK)
-    return fail_encoding(L);
+    return fail_message_encoding(L);
   text = lua_tolstring(L, -1, &len);
   if (text == NULL)
     return pt_fail(L, "invalid", "the codec's encode did not return a string");
@@ -193,13 +193,14 @@ static int prepare_message(lua_State *L, const pt_peer *p, int peer,
                            int payload) {
   if (p->output.io.fd == -1)
     return pt_fail(L, "closed", "the stream is closed");
-  return p->codec.is_foreign ? encode_with_codec(L, peer, payload) : 0;
+  return p->codec.is_foreign ? encode_message_with_codec(L, peer, payload) : 0;
 }
 
 /* ====== Requests and notifications ====== */
 
 /* Checks that the queue has room for one more message; returns 0 if it has. */
-static int prepare_call(lua_State *L, const pt_peer *p, const pt_ask *a) {
+static int prepare_call_message(lua_State *L, const pt_peer *p,
+                                const pt_ask *a) {
   size_t queued = pt_buf_len(&p->output.buf);
   if (queued > p->limits.queue && p->output.io.fd != -1)
     return pt_fail(L, "full", "%I bytes wait to be sent, the limit is %I",
@@ -207,29 +208,29 @@ static int prepare_call(lua_State *L, const pt_peer *p, const pt_ask *a) {
   return prepare_message(L, p, a->peer, a->params);
 }
 
-static int add_call(writer *w, const pt_ask *a) {
+static int add_call_message(writer *w, const pt_ask *a) {
   int failed;
   put_literal(w, "\"method\":");
-  failed = add_string(w, a->method, "method");
+  failed = add_message_string(w, a->method, "method");
   if (!failed && !lua_isnoneornil(w->L, a->params)) {
     add_literal(w, ",\"params\":");
-    failed = add_value(w, a->params, "params");
+    failed = add_message_value(w, a->params, "params");
   }
   return failed ? failed : finish_message(w);
 }
 
-static void put_own_id(writer *w, int64_t id) {
+static void put_call_message_id(writer *w, int64_t id) {
   const char *quote = w->p->form.string_ids ? "\"" : "";
   put_literal(w, "\"id\":");
-  put_bytes(w, quote, strlen(quote));
-  put_integer(w, id);
-  put_bytes(w, quote, strlen(quote));
+  put_message_bytes(w, quote, strlen(quote));
+  put_message_integer(w, id);
+  put_message_bytes(w, quote, strlen(quote));
   put_literal(w, ",");
 }
 
 int pt_send_request(lua_State *L, pt_peer *p, pt_ask *a) {
   writer w;
-  int failed = prepare_call(L, p, a);
+  int failed = prepare_call_message(L, p, a);
   if (failed)
     return failed;
   if (p->pending.count >= p->limits.calls)
@@ -238,8 +239,8 @@ int pt_send_request(lua_State *L, pt_peer *p, pt_ask *a) {
   a->id = pt_pending_next(L, &p->pending);
   if (!begin_message(&w, L, p, NULL))
     return fail_message_memory(&w);
-  put_own_id(&w, a->id);
-  failed = add_call(&w, a);
+  put_call_message_id(&w, a->id);
+  failed = add_call_message(&w, a);
   if (!failed)
     pt_pending_take(&p->pending, a->id, a->due, a->waiter);
   return failed;
@@ -247,10 +248,10 @@ int pt_send_request(lua_State *L, pt_peer *p, pt_ask *a) {
 
 int pt_send_notification(lua_State *L, pt_peer *p, const pt_ask *a) {
   writer w;
-  int failed = prepare_call(L, p, a);
+  int failed = prepare_call_message(L, p, a);
   if (failed)
     return failed;
-  return begin_message(&w, L, p, NULL) ? add_call(&w, a)
+  return begin_message(&w, L, p, NULL) ? add_call_message(&w, a)
                                        : fail_message_memory(&w);
 }
 
@@ -311,23 +312,23 @@ void pt_batch_begin(lua_State *L) {
 }
 
 /* Reserves space in the output for the answers so far as one message. */
-static int reserve_array(lua_State *L, pt_peer *p, const batch *b) {
+static int reserve_batch_array(lua_State *L, pt_peer *p, const batch *b) {
   return pt_buf_reserve(L, &p->output.buf,
                         p->form.header_len + DIGITS + CRLFCRLF +
                             pt_buf_len(&b->out) + sizeof "]\n");
 }
 
-static void send_array(pt_peer *p, const batch *b) {
+static void send_batch_array(pt_peer *p, const batch *b) {
   writer w = {.p = p, .out = &p->output.buf};
   size_t len = pt_buf_len(&b->out);
   int has_header = p->input.framing.mode == PT_FRAME_HEADER;
   if (has_header) {
-    put_bytes(&w, p->form.header, p->form.header_len);
-    put_integer(&w, (lua_Integer)len + 1);
-    put_bytes(&w, p->form.head, CRLFCRLF);
+    put_message_bytes(&w, p->form.header, p->form.header_len);
+    put_message_integer(&w, (lua_Integer)len + 1);
+    put_message_bytes(&w, p->form.head, CRLFCRLF);
   }
-  put_bytes(&w, pt_buf_front(&b->out), len);
-  put_bytes(&w, has_header ? "]" : "]\n", has_header ? 1 : 2);
+  put_message_bytes(&w, pt_buf_front(&b->out), len);
+  put_message_bytes(&w, has_header ? "]" : "]\n", has_header ? 1 : 2);
 }
 
 /* Sends the answers if the batch is finished; `open` is the number of members
@@ -335,14 +336,14 @@ static void send_array(pt_peer *p, const batch *b) {
 ** that would not fit into one message are sent in several messages, because a
 ** few bytes of a batch may cause long answers. Returns 0 if there is not enough
 ** memory, and then nothing has changed. */
-static int send_if_due(lua_State *L, pt_peer *p, batch *b, size_t open) {
+static int send_batch_if_due(lua_State *L, pt_peer *p, batch *b, size_t open) {
   size_t len = pt_buf_len(&b->out);
   int is_done = open == 0 && b->is_complete;
   if (len == 0 || (!is_done && len <= p->input.framing.body_limit / 2))
     return 1;
-  if (!reserve_array(L, p, b))
+  if (!reserve_batch_array(L, p, b))
     return 0;
-  send_array(p, b);
+  send_batch_array(p, b);
   pt_buf_free(L, &b->out);
   return 1;
 }
@@ -350,14 +351,15 @@ static int send_if_due(lua_State *L, pt_peer *p, batch *b, size_t open) {
 int pt_batch_reserve(lua_State *L, pt_peer *p) {
   const batch *b = push_batch(L);
   lua_pop(L, 1);
-  return b->open > 0 || pt_buf_len(&b->out) == 0 || reserve_array(L, p, b);
+  return b->open > 0 || pt_buf_len(&b->out) == 0 ||
+         reserve_batch_array(L, p, b);
 }
 
 int pt_batch_complete(lua_State *L, pt_peer *p) {
   batch *b = push_batch(L);
   int ok;
   b->is_complete = 1;
-  ok = send_if_due(L, p, b, b->open);
+  ok = send_batch_if_due(L, p, b, b->open);
   lua_pushnil(L);
   lua_setiuservalue(L, 1, PT_PEER_BATCH);
   lua_pop(L, 1);
@@ -398,15 +400,15 @@ static batch *push_batch_of(lua_State *L, const answer *a) {
 }
 
 /* nil and null both represent an unknown id. */
-static int add_id(answer *a) {
+static int add_answer_id(answer *a) {
   writer *w = &a->w;
   put_literal(w, "\"id\":");
   if (a->ticket != NULL)
-    add_bytes(w, a->ticket->text, a->ticket->len);
+    add_message_bytes(w, a->ticket->text, a->ticket->len);
   else if (lua_isinteger(w->L, a->id))
-    put_integer(w, lua_tointeger(w->L, a->id));
+    put_message_integer(w, lua_tointeger(w->L, a->id));
   else if (lua_type(w->L, a->id) == LUA_TSTRING)
-    return add_string(w, a->id, "id");
+    return add_message_string(w, a->id, "id");
   else
     put_literal(w, "null");
   return 0;
@@ -424,7 +426,7 @@ static int begin_answer(lua_State *L, pt_peer *p, int peer, answer *a,
   a->batch = a->ticket != NULL ? push_batch_of(L, a) : NULL;
   if (!begin_message(&a->w, L, p, a->batch != NULL ? &a->batch->out : NULL))
     return fail_message_memory(&a->w);
-  return add_id(a);
+  return add_answer_id(a);
 }
 
 /* Completes the answer. The ticket counts as answered only after nothing can
@@ -433,7 +435,8 @@ static int finish_answer(lua_State *L, pt_peer *p, answer *a) {
   int failed = finish_message(&a->w);
   if (failed || a->ticket == NULL)
     return failed;
-  if (a->batch != NULL && !send_if_due(L, p, a->batch, a->batch->open - 1)) {
+  if (a->batch != NULL &&
+      !send_batch_if_due(L, p, a->batch, a->batch->open - 1)) {
     p->counts.sent--;
     return fail_message_memory(&a->w);
   }
@@ -451,22 +454,22 @@ int pt_send_result(lua_State *L, pt_peer *p, int peer, int id, int result) {
   if (failed)
     return failed;
   add_literal(&a.w, ",\"result\":");
-  failed = add_value(&a.w, result, "result");
+  failed = add_message_value(&a.w, result, "result");
   return failed ? failed : finish_answer(L, p, &a);
 }
 
 /* The code, the message and the data are at indexes 3, 4 and 5. */
-static int add_error(writer *w) {
+static int add_answer_error(writer *w) {
   int failed;
   add_literal(w, ",\"error\":{\"code\":");
-  failed = add_value(w, 3, "code");
+  failed = add_message_value(w, 3, "code");
   if (failed)
     return failed;
   add_literal(w, ",\"message\":");
-  failed = add_string(w, 4, "message");
+  failed = add_message_string(w, 4, "message");
   if (!failed && !lua_isnil(w->L, 5)) {
     add_literal(w, ",\"data\":");
-    failed = add_value(w, 5, "data");
+    failed = add_message_value(w, 5, "data");
   }
   if (!failed)
     add_literal(w, "}");
@@ -485,7 +488,7 @@ int pt_send_fail(lua_State *L) {
   luaL_checkstring(L, 4);
   failed = begin_answer(L, p, 1, &a, 5);
   if (!failed)
-    failed = add_error(&a.w);
+    failed = add_answer_error(&a.w);
   if (!failed)
     failed = finish_answer(L, p, &a);
   if (failed)

@@ -40,58 +40,61 @@ static const sha256 initial = {.hash = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
                                         0xa54ff53a, 0x510e527f, 0x9b05688c,
                                         0x1f83d9ab, 0x5be0cd19}};
 
-static uint32_t rotate_right(uint32_t x, int n) {
+static uint32_t sha256_rotate_right(uint32_t x, int n) {
   return x >> n | x << (32 - n);
 }
 
-static uint32_t load_big_endian(const unsigned char *p) {
+static uint32_t sha256_load_big_endian(const unsigned char *p) {
   return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 |
          p[3];
 }
 
 /* The 16 words of a block, and 48 that are computed from them. */
-static void expand_block(uint32_t w[64], const unsigned char *block) {
+static void expand_sha256_block(uint32_t w[64], const unsigned char *block) {
   int i;
   for (i = 0; i < 16; i++)
-    w[i] = load_big_endian(block + 4 * i);
+    w[i] = sha256_load_big_endian(block + 4 * i);
   for (; i < 64; i++) {
     uint32_t a = w[i - 15], b = w[i - 2];
-    w[i] = w[i - 16] + (rotate_right(a, 7) ^ rotate_right(a, 18) ^ a >> 3) +
-           w[i - 7] + (rotate_right(b, 17) ^ rotate_right(b, 19) ^ b >> 10);
+    w[i] = w[i - 16] +
+           (sha256_rotate_right(a, 7) ^ sha256_rotate_right(a, 18) ^ a >> 3) +
+           w[i - 7] +
+           (sha256_rotate_right(b, 17) ^ sha256_rotate_right(b, 19) ^ b >> 10);
   }
 }
 
 /* One of the 64 rounds; v is a to h. */
-static void mix_round(uint32_t v[8], uint32_t word) {
+static void mix_sha256_round(uint32_t v[8], uint32_t word) {
   uint32_t a = v[0], e = v[4];
-  uint32_t one =
-      v[7] + (rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25)) +
-      ((e & v[5]) ^ (~e & v[6])) + word;
-  uint32_t two =
-      (rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22)) +
-      ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
+  uint32_t one = v[7] +
+                 (sha256_rotate_right(e, 6) ^ sha256_rotate_right(e, 11) ^
+                  sha256_rotate_right(e, 25)) +
+                 ((e & v[5]) ^ (~e & v[6])) + word;
+  uint32_t two = (sha256_rotate_right(a, 2) ^ sha256_rotate_right(a, 13) ^
+                  sha256_rotate_right(a, 22)) +
+                 ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
   v[7] = v[6], v[6] = v[5], v[5] = v[4], v[4] = v[3] + one;
   v[3] = v[2], v[2] = v[1], v[1] = v[0], v[0] = one + two;
 }
 
-static void hash_block(sha256 *s, const unsigned char *block) {
+static void sha256_hash_block(sha256 *s, const unsigned char *block) {
   uint32_t w[64], v[8];
-  expand_block(w, block);
+  expand_sha256_block(w, block);
   memcpy(v, s->hash, sizeof v);
   for (int i = 0; i < 64; i++)
-    mix_round(v, constants[i] + w[i]);
+    mix_sha256_round(v, constants[i] + w[i]);
   for (int i = 0; i < 8; i++)
     s->hash[i] += v[i];
 }
 
-static void hash_data(sha256 *s, const unsigned char *data, size_t len) {
+static void sha256_hash_data(sha256 *s, const unsigned char *data, size_t len) {
   while (len > 0) {
     size_t at = s->bytes % BLOCK, n = BLOCK - at;
     if (n > len)
       n = len;
     memcpy(s->block + at, data, n);
     if (at + n == BLOCK)
-      hash_block(s, s->block);
+      sha256_hash_block(s, s->block);
     s->bytes += n;
     data += n;
     len -= n;
@@ -100,18 +103,18 @@ static void hash_data(sha256 *s, const unsigned char *data, size_t len) {
 
 /* A one bit, zeros up to eight bytes before the end of a block, and there the
 ** length in bits. */
-static void finish_digest(sha256 *s) {
+static void finish_sha256_digest(sha256 *s) {
   static const unsigned char padding[BLOCK] = {0x80};
   uint64_t bits = s->bytes * 8;
   unsigned char length[8];
   for (int i = 0; i < 8; i++)
     length[i] = (unsigned char)(bits >> (56 - 8 * i));
-  hash_data(s, padding, 1 + (119 - s->bytes % 64) % 64);
-  hash_data(s, length, sizeof length);
+  sha256_hash_data(s, padding, 1 + (119 - s->bytes % 64) % 64);
+  sha256_hash_data(s, length, sizeof length);
 }
 
 /* EINVAL if it is not a regular file, which might never end. */
-static int hash_descriptor(sha256 *s, int fd) {
+static int sha256_hash_descriptor(sha256 *s, int fd) {
   unsigned char data[64 * 1024];
   struct stat st;
   ssize_t n;
@@ -121,7 +124,7 @@ static int hash_descriptor(sha256 *s, int fd) {
     return EINVAL;
   while ((n = read(fd, data, sizeof data)) != 0) {
     if (n > 0)
-      hash_data(s, data, (size_t)n);
+      sha256_hash_data(s, data, (size_t)n);
     else if (errno != EINTR)
       return errno;
   }
@@ -130,8 +133,8 @@ static int hash_descriptor(sha256 *s, int fd) {
 
 int pt_sha256_file(int fd, char hex[PT_SHA256_SIZE]) {
   sha256 s = initial;
-  int i, err = hash_descriptor(&s, fd);
-  finish_digest(&s);
+  int i, err = sha256_hash_descriptor(&s, fd);
+  finish_sha256_digest(&s);
   for (i = 0; i < 8; i++)
     snprintf(hex + 8 * i, 9, "%08" PRIx32, s.hash[i]);
   return err;

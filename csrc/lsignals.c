@@ -44,7 +44,7 @@ static pid_t owner;                       /* a forked process shares the pipe */
 
 /* SA_RESETHAND has already restored the default disposition, so raise() in a
 ** forked process has the default effect. */
-static void handle_signal(int sig) {
+static void note_taken_signal(int sig) {
   int saved = errno;
   unsigned char byte = (unsigned char)sig;
   ssize_t written = 0;
@@ -56,7 +56,7 @@ static void handle_signal(int sig) {
   errno = saved;
 }
 
-static int set_disposition(int sig, void (*handler)(int), int flags) {
+static int set_signal_disposition(int sig, void (*handler)(int), int flags) {
   struct sigaction act;
   memset(&act, 0, sizeof act);
   act.sa_handler = handler;
@@ -65,29 +65,33 @@ static int set_disposition(int sig, void (*handler)(int), int flags) {
   return sigaction(sig, &act, NULL);
 }
 
-static int is_handler(const struct sigaction *act, void (*handler)(int)) {
+static int is_signal_handler(const struct sigaction *act,
+                             void (*handler)(int)) {
   return !(act->sa_flags & SA_SIGINFO) && act->sa_handler == handler;
 }
 
 /* The second check refuses a signal that is listed twice. */
-static int may_take(const struct sigaction *act, int handled) {
+static int may_take_signal(const struct sigaction *act, int handled) {
   if (handled)
-    return !is_handler(act, SIG_IGN) && !is_handler(act, handle_signal);
-  return is_handler(act, SIG_DFL);
+    return !is_signal_handler(act, SIG_IGN) &&
+           !is_signal_handler(act, note_taken_signal);
+  return is_signal_handler(act, SIG_DFL);
 }
 
 static void take_signal(signals *s, int sig, int handled) {
   struct sigaction *before = &s->before[s->count];
   if (s->count < MOST && sigaction(sig, NULL, before) == 0 &&
-      may_take(before, handled) &&
-      set_disposition(sig, handle_signal, (int)SA_RESETHAND | SA_RESTART) == 0)
+      may_take_signal(before, handled) &&
+      set_signal_disposition(sig, note_taken_signal,
+                             (int)SA_RESETHAND | SA_RESTART) == 0)
     s->taken[s->count++] = sig;
 }
 
 /* Takes over each signal of `wanted` that has its default disposition; with
 ** `handled` also those that the program handles, but none that it ignores.
 ** Returns 0 or an error number: EBUSY if another object is open. */
-static int take_all(signals *s, const int *wanted, int count, int handled) {
+static int take_all_signals(signals *s, const int *wanted, int count,
+                            int handled) {
   int ends[2], err, i;
   if (atomic_flag_test_and_set(&is_taken))
     return EBUSY;
@@ -109,7 +113,7 @@ static int take_all(signals *s, const int *wanted, int count, int handled) {
 }
 
 /* Restores the signals that were taken over and have not arrived. */
-static void give_back(signals *s) {
+static void give_signals_back(signals *s) {
   struct sigaction now;
   int i, end = output;
   if (!s->is_open)
@@ -117,7 +121,7 @@ static void give_back(signals *s) {
   s->is_open = 0;
   for (i = 0; i < s->count; i++)
     if (sigaction(s->taken[i], NULL, &now) == 0 &&
-        is_handler(&now, handle_signal))
+        is_signal_handler(&now, note_taken_signal))
       sigaction(s->taken[i], &s->before[i], NULL);
   output = -1;
   pt_fd_close(&end);
@@ -127,10 +131,10 @@ static void give_back(signals *s) {
 
 /* Raises the signal with its default disposition. Returns 0 if that had no
 ** effect, or an error number. */
-static int raise_default(int sig) {
+static int raise_default_signal(int sig) {
   sigset_t set;
   /* fails for KILL and STOP, which always have their default disposition */
-  set_disposition(sig, SIG_DFL, 0);
+  set_signal_disposition(sig, SIG_DFL, 0);
   sigemptyset(&set);
   sigaddset(&set, sig);
   sigprocmask(SIG_UNBLOCK, &set, NULL);
@@ -144,7 +148,7 @@ static signals *check_signals(lua_State *L) {
 }
 
 /* Returns the number of the signal whose name is on top. */
-static int check_name(lua_State *L, int arg) {
+static int check_signal_name(lua_State *L, int arg) {
   const char *name;
   int sig;
   luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, arg,
@@ -158,7 +162,7 @@ static int check_name(lua_State *L, int arg) {
 
 /* Reads the list of names at index 1. Pushes a table from signal numbers to
 ** names and returns the length of the list. */
-static int read_names(lua_State *L, int wanted[MOST]) {
+static int read_signal_names(lua_State *L, int wanted[MOST]) {
   int i, count;
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_argcheck(L, lua_rawlen(L, 1) <= MOST, 1, "too many names");
@@ -166,7 +170,7 @@ static int read_names(lua_State *L, int wanted[MOST]) {
   lua_createtable(L, 0, count);
   for (i = 0; i < count; i++) {
     lua_rawgeti(L, 1, i + 1);
-    wanted[i] = check_name(L, 1);
+    wanted[i] = check_signal_name(L, 1);
     lua_rawseti(L, -2, wanted[i]);
   }
   return count;
@@ -180,9 +184,9 @@ static int core_signals(lua_State *L) {
   int count, err;
   memset(s, 0, sizeof *s);
   luaL_setmetatable(L, CLASS);
-  count = read_names(L, wanted);
+  count = read_signal_names(L, wanted);
   lua_setiuservalue(L, -2, NAMES);
-  err = take_all(s, wanted, count, handled);
+  err = take_all_signals(s, wanted, count, handled);
   if (err == EBUSY)
     return pt_fail(L, "full", "signals are watched in this process already");
   if (err != 0)
@@ -194,7 +198,7 @@ static int core_signals(lua_State *L) {
 static int core_raise(lua_State *L) {
   int err;
   lua_settop(L, 1);
-  err = raise_default(check_name(L, 1));
+  err = raise_default_signal(check_signal_name(L, 1));
   if (err != 0)
     return pt_fail_errno(L, err, "invalid", "cannot raise %s",
                          lua_tostring(L, 1));
@@ -225,7 +229,7 @@ static int signals_next(lua_State *L) {
 
 /* signals:close() */
 static int signals_close(lua_State *L) {
-  give_back(check_signals(L));
+  give_signals_back(check_signals(L));
   return 0;
 }
 

@@ -65,7 +65,7 @@ static int make_socket(int family) {
 
 /* Returns 0 if the socket is connected, EINPROGRESS before that, or the reason
 ** why connecting failed. The system reports a failure only once. */
-static int connect_status(int fd) {
+static int socket_connect_status(int fd) {
   struct sockaddr_storage peer;
   socklen_t len = sizeof peer, size = sizeof(int);
   int err = 0;
@@ -79,21 +79,22 @@ static int connect_status(int fd) {
 /* Connecting on the same machine completes at once, even if connect reports
 ** EINPROGRESS. So the status is read again, and a refusal leads to the next
 ** address. After a signal the system continues to connect. */
-static int begin_connecting(int fd, const struct sockaddr *name,
-                            socklen_t len) {
+static int begin_connecting_socket(int fd, const struct sockaddr *name,
+                                   socklen_t len) {
   if (connect(fd, name, len) == 0)
     return 0;
-  return errno == EINPROGRESS || errno == EINTR ? connect_status(fd) : errno;
+  return errno == EINPROGRESS || errno == EINTR ? socket_connect_status(fd)
+                                                : errno;
 }
 
 /* Starts to connect. If `pending` is set, the socket becomes writable when it
-** is connected or has failed, and connect_status returns the result. */
-static int connect_to_address(const struct sockaddr *name, socklen_t len,
-                              int *pending) {
+** is connected or has failed, and socket_connect_status returns the result. */
+static int connect_socket_to_address(const struct sockaddr *name, socklen_t len,
+                                     int *pending) {
   int err, fd = make_socket(name->sa_family);
   if (fd < 0)
     return fd;
-  err = begin_connecting(fd, name, len);
+  err = begin_connecting_socket(fd, name, len);
   *pending = err == EINPROGRESS;
   if (err != 0 && !*pending)
     pt_fd_close(&fd);
@@ -101,7 +102,7 @@ static int connect_to_address(const struct sockaddr *name, socklen_t len,
 }
 
 /* A port can be used again as soon as its listener has ended. */
-static int bind_to_address(const struct sockaddr *name, socklen_t len) {
+static int bind_socket_to_address(const struct sockaddr *name, socklen_t len) {
   int on = 1, fd = make_socket(name->sa_family);
   if (fd < 0)
     return fd;
@@ -109,16 +110,16 @@ static int bind_to_address(const struct sockaddr *name, socklen_t len) {
   return bind(fd, name, len) == -1 ? close_failed_socket(fd) : fd;
 }
 
-static int listen_on_address(const struct sockaddr *name, socklen_t len,
-                             int *backlog) {
-  int fd = bind_to_address(name, len);
+static int listen_socket_on_address(const struct sockaddr *name, socklen_t len,
+                                    int *backlog) {
+  int fd = bind_socket_to_address(name, len);
   return fd >= 0 && listen(fd, *backlog) == -1 ? close_failed_socket(fd) : fd;
 }
 
 /* ====== By path ====== */
 
 /* 0, or an error number. */
-static int name_unix(struct sockaddr_un *name, const char *path) {
+static int name_unix_socket(struct sockaddr_un *name, const char *path) {
   memset(name, 0, sizeof *name);
   name->sun_family = AF_UNIX;
   if (strlen(path) >= sizeof name->sun_path)
@@ -127,25 +128,26 @@ static int name_unix(struct sockaddr_un *name, const char *path) {
   return 0;
 }
 
-static int connect_unix(const char *path, int *pending) {
+static int connect_unix_socket(const char *path, int *pending) {
   struct sockaddr_un name;
-  int err = name_unix(&name, path);
+  int err = name_unix_socket(&name, path);
   if (err != 0)
     return -err;
-  return connect_to_address((struct sockaddr *)&name, sizeof name, pending);
+  return connect_socket_to_address((struct sockaddr *)&name, sizeof name,
+                                   pending);
 }
 
 /* Removes the file of a socket on which no process listens. Returns 0 or an
 ** error number: EADDRINUSE if a process listens, EEXIST if the file is not a
 ** socket. */
-static int remove_stale(const char *path) {
+static int remove_stale_socket(const char *path) {
   struct stat st;
   int pending, fd;
   if (lstat(path, &st) == -1)
     return errno == ENOENT ? 0 : errno;
   if (!S_ISSOCK(st.st_mode))
     return EEXIST;
-  fd = connect_unix(path, &pending);
+  fd = connect_unix_socket(path, &pending);
   if (fd != -ECONNREFUSED) {
     pt_fd_close(&fd);
     return EADDRINUSE;
@@ -153,24 +155,25 @@ static int remove_stale(const char *path) {
   return unlink(path) == 0 || errno == ENOENT ? 0 : errno;
 }
 
-static int bind_unix(const char *path) {
+static int bind_unix_socket(const char *path) {
   struct sockaddr_un name;
-  int err = name_unix(&name, path), fd;
+  int err = name_unix_socket(&name, path), fd;
   if (err != 0)
     return -err;
-  fd = bind_to_address((struct sockaddr *)&name, sizeof name);
+  fd = bind_socket_to_address((struct sockaddr *)&name, sizeof name);
   if (fd != -EADDRINUSE)
     return fd;
-  err = remove_stale(path);
-  return err == 0 ? bind_to_address((struct sockaddr *)&name, sizeof name)
-                  : -err;
+  err = remove_stale_socket(path);
+  return err == 0
+             ? bind_socket_to_address((struct sockaddr *)&name, sizeof name)
+             : -err;
 }
 
 /* The socket's file has `mode`, or the permissions that the umask leaves if
 ** that is negative. Nobody can connect before `listen`, so the mode is set in
 ** time. */
-static int listen_unix(const char *path, int mode, int backlog) {
-  int fd = bind_unix(path);
+static int listen_unix_socket(const char *path, int mode, int backlog) {
+  int fd = bind_unix_socket(path);
   if (fd < 0)
     return fd;
   if ((mode < 0 || chmod(path, (mode_t)mode) == 0) && listen(fd, backlog) == 0)
@@ -185,7 +188,7 @@ static int listen_unix(const char *path, int mode, int backlog) {
 /* Returns 0 and a list that the caller frees, or an error of getaddrinfo. A
 ** numeric address is used as it is. A name is resolved only to address families
 ** that this machine has. */
-static int resolve_host(const place *p, struct addrinfo **list) {
+static int resolve_socket_host(const place *p, struct addrinfo **list) {
   struct addrinfo hints;
   char service[16];
   int err;
@@ -204,9 +207,9 @@ typedef int opener(const struct sockaddr *name, socklen_t len, int *argument);
 
 /* Opens the first address that does not fail; otherwise returns the last error.
 */
-static int open_tcp(place *p, opener *open, int *argument) {
+static int open_tcp_socket(place *p, opener *open, int *argument) {
   struct addrinfo *list, *a;
-  int fd = -EADDRNOTAVAIL, err = resolve_host(p, &list);
+  int fd = -EADDRNOTAVAIL, err = resolve_socket_host(p, &list);
   if (err == EAI_SYSTEM)
     return -errno;
   p->reason = err != 0 ? gai_strerror(err) : NULL;
@@ -221,7 +224,7 @@ static int open_tcp(place *p, opener *open, int *argument) {
 /* ====== Options and failures ====== */
 
 /* These leave the option on the stack. */
-static const char *get_text_option(lua_State *L, const char *name) {
+static const char *get_socket_text(lua_State *L, const char *name) {
   const char *text;
   if (pt_push_option(L, name) == LUA_TNIL)
     return NULL;
@@ -231,7 +234,7 @@ static const char *get_text_option(lua_State *L, const char *name) {
   return text;
 }
 
-static int get_integer_option(lua_State *L, const char *name, int usual,
+static int get_socket_integer(lua_State *L, const char *name, int usual,
                               int least, int most) {
   lua_Integer n;
   int is_integer;
@@ -243,18 +246,18 @@ static int get_integer_option(lua_State *L, const char *name, int usual,
   return (int)n;
 }
 
-static place get_place(lua_State *L, int least_port) {
+static place get_socket_place(lua_State *L, int least_port) {
   place p = {.reason = NULL};
-  p.path = get_text_option(L, "path");
-  p.host = get_text_option(L, "host");
-  p.port = get_integer_option(L, "port", -1, least_port, 65535);
+  p.path = get_socket_text(L, "path");
+  p.host = get_socket_text(L, "host");
+  p.port = get_socket_integer(L, "port", -1, least_port, 65535);
   if (p.path != NULL && (p.host != NULL || p.port != -1))
     luaL_error(L, "path excludes host and port");
   return p;
 }
 
-static int fail_at_place(lua_State *L, const place *p, const char *what,
-                         int err, const char *kind) {
+static int fail_at_socket_place(lua_State *L, const place *p, const char *what,
+                                int err, const char *kind) {
   kind = pt_kind_of(err, kind);
   if (p->path != NULL)
     return pt_fail_errno(L, err, kind, "cannot %s \"%s\"", what, p->path);
@@ -273,15 +276,16 @@ static int core_connect(lua_State *L) {
   pt_fd *f;
   place p;
   luaL_checktype(L, 1, LUA_TTABLE);
-  p = get_place(L, 1);
+  p = get_socket_place(L, 1);
   if (p.path == NULL && (p.host == NULL || p.port == -1))
     luaL_error(L, "a path, or a host and port expected");
   f = pt_fd_push(L);
-  fd = p.path != NULL ? connect_unix(p.path, &pending)
-                      : open_tcp(&p, connect_to_address, &pending);
+  fd = p.path != NULL
+           ? connect_unix_socket(p.path, &pending)
+           : open_tcp_socket(&p, connect_socket_to_address, &pending);
   if (fd < 0) /* EAGAIN: the queue of the listener is full */
-    return fail_at_place(L, &p, "connect to", -fd,
-                         fd == -EAGAIN ? "busy" : "closed");
+    return fail_at_socket_place(L, &p, "connect to", -fd,
+                                fd == -EAGAIN ? "busy" : "closed");
   f->fd = fd;
   pt_ignore_sigpipe();
   lua_pushboolean(L, pending);
@@ -290,7 +294,7 @@ static int core_connect(lua_State *L) {
 
 /* core.connected(fd) -> true | false | nil, msg, kind, errno */
 static int core_connected(lua_State *L) {
-  int err = connect_status(pt_fd_check(L, 1));
+  int err = socket_connect_status(pt_fd_check(L, 1));
   if (err != 0 && err != EINPROGRESS)
     return pt_fail_errno(L, err, "closed", "cannot connect");
   lua_pushboolean(L, err == 0);
@@ -303,16 +307,16 @@ static int core_listen(lua_State *L) {
   pt_fd *f;
   place p;
   luaL_checktype(L, 1, LUA_TTABLE);
-  p = get_place(L, 0);
+  p = get_socket_place(L, 0);
   p.host = p.host != NULL ? p.host : HOST;
   p.port = p.port != -1 ? p.port : 0;
-  mode = get_integer_option(L, "mode", -1, 0, 0777);
-  backlog = get_integer_option(L, "backlog", BACKLOG, 1, 65535);
+  mode = get_socket_integer(L, "mode", -1, 0, 0777);
+  backlog = get_socket_integer(L, "backlog", BACKLOG, 1, 65535);
   f = pt_fd_push(L);
-  fd = p.path != NULL ? listen_unix(p.path, mode, backlog)
-                      : open_tcp(&p, listen_on_address, &backlog);
+  fd = p.path != NULL ? listen_unix_socket(p.path, mode, backlog)
+                      : open_tcp_socket(&p, listen_socket_on_address, &backlog);
   if (fd < 0)
-    return fail_at_place(L, &p, "listen on", -fd, "invalid");
+    return fail_at_socket_place(L, &p, "listen on", -fd, "invalid");
   f->fd = fd;
   return 1;
 }
@@ -336,8 +340,8 @@ static int core_accept(lua_State *L) {
 }
 
 /* Sets "path" in the table on top; "" for a socket without a name. */
-static void set_path_field(lua_State *L, const struct sockaddr_un *name,
-                           socklen_t len) {
+static void set_socket_path_field(lua_State *L, const struct sockaddr_un *name,
+                                  socklen_t len) {
   size_t used = offsetof(struct sockaddr_un, sun_path);
   size_t size = len > used ? len - used : 0;
   lua_pushlstring(L, name->sun_path, strnlen(name->sun_path, size));
@@ -360,7 +364,7 @@ static int core_address(lua_State *L) {
     return pt_fail_errno(L, err, "invalid", "the descriptor has no address");
   lua_createtable(L, 0, 2);
   if (own.ss_family == AF_UNIX) {
-    set_path_field(L, (struct sockaddr_un *)&own, len);
+    set_socket_path_field(L, (struct sockaddr_un *)&own, len);
     return 1;
   }
   lua_pushstring(L, host);

@@ -53,7 +53,7 @@ void pt_task_push_stopped(lua_State *L, const pt_task *t) {
   push_task_value(L, t, PT_TASK_STOPPED);
 }
 
-static void fire_wait_deadline(lua_State *L, pt_alarm *a);
+static void fire_event_wait_deadline(lua_State *L, pt_alarm *a);
 static void fire_task_deadline(lua_State *L, pt_alarm *a);
 static void run_ready_task(lua_State *L, pt_link *l);
 
@@ -65,7 +65,7 @@ static pt_task *make_task(lua_State *L, pt_loop *lp) {
   t->mark = &task_mark;
   t->ref = LUA_NOREF;
   t->loop = lp;
-  t->late.fire = fire_wait_deadline;
+  t->late.fire = fire_event_wait_deadline;
   t->deadline.fire = fire_task_deadline;
   t->ready.run = run_ready_task;
   pt_set_class(L, TASK, NULL, NULL);
@@ -113,7 +113,7 @@ void pt_task_rest(lua_State *L, pt_task *t, int status) {
 
 /* A turn that has begun at this depth still runs tasks, one at a time;
 ** otherwise it would never end. */
-static int is_too_deep(const pt_loop *lp) {
+static int is_task_too_deep(const pt_loop *lp) {
   return lp->depth >= PT_TASK_DEPTH && lp->depth > lp->turn_depth;
 }
 
@@ -134,7 +134,7 @@ void pt_task_run(lua_State *L, pt_task *t, int args) {
   pt_loop *lp = t->loop;
   pt_task *outer = lp->current;
   int status, results;
-  if (is_too_deep(lp)) {
+  if (is_task_too_deep(lp)) {
     make_task_ready(t, args);
     return;
   }
@@ -155,7 +155,7 @@ void pt_task_run(lua_State *L, pt_task *t, int args) {
 }
 
 /* Removes the task from the list of its event. */
-static void leave_event(pt_task *t) {
+static void leave_event_of_task(pt_task *t) {
   pt_task **link;
   if (t->event == NULL)
     return;
@@ -169,7 +169,7 @@ static void leave_event(pt_task *t) {
 void pt_task_wake(lua_State *L, pt_task *t, int args) {
   if (!lua_checkstack(t->thread, args))
     luaL_error(L, "not enough memory");
-  leave_event(t);
+  leave_event_of_task(t);
   pt_loop_clear_alarm(t->loop, &t->late);
   t->withdraw = NULL;
   lua_xmove(L, t->thread, args);
@@ -242,7 +242,8 @@ static int event_is_set(lua_State *L) {
 
 /* Adds the task to the end of the event's list, so that tasks wake in the order
 ** in which they began to wait. */
-static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
+static void join_event_waiters(lua_State *L, pt_task *t, pt_event *e,
+                               double due) {
   pt_task **last;
   if (due < HUGE_VAL) {
     lua_pushvalue(L, 3);
@@ -256,7 +257,7 @@ static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
 }
 
 /* Ends the wait of a task at its deadline. */
-static void fire_wait_deadline(lua_State *L, pt_alarm *a) {
+static void fire_event_wait_deadline(lua_State *L, pt_alarm *a) {
   pt_task *t = PT_CONTAINER(pt_task, late, a);
   lua_pushnil(L);
   push_task_value(L, t, PT_TASK_LATE);
@@ -292,7 +293,7 @@ static int event_wait(lua_State *L) {
   if (t == NULL)
     return pt_loop_turn_until(L, lp, e, due) == LUA_OK ? end_event_wait(L, e)
                                                        : lua_error(L);
-  join_event(L, t, e, due);
+  join_event_waiters(L, t, e, due);
   return pt_task_wait(L, t, 3, pt_return_above);
 }
 
@@ -314,7 +315,7 @@ pt_event *pt_event_push(lua_State *L, pt_loop *lp) {
 }
 
 /* In a protected call: (action, event). */
-static int call_action_soon(lua_State *L) {
+static int call_event_action_soon(lua_State *L) {
   pt_loop_call_soon(L, ((pt_event *)lua_touserdata(L, 2))->loop);
   return 0;
 }
@@ -333,7 +334,7 @@ void pt_event_set(lua_State *L, pt_event *e, int index) {
       pt_task_wake(L, e->first, 2);
     }
     if (lua_getiuservalue(L, index, PT_EVENT_ACTION) != LUA_TNIL) {
-      lua_pushcfunction(L, call_action_soon);
+      lua_pushcfunction(L, call_event_action_soon);
       lua_insert(L, -2);
       lua_pushvalue(L, index);
       lua_pcall(L, 2, 0, 0);
@@ -344,13 +345,13 @@ void pt_event_set(lua_State *L, pt_event *e, int index) {
 
 /* ====== What Lua sees ====== */
 
-static pt_loop *loop_of(lua_State *L) {
+static pt_loop *task_loop_upvalue(lua_State *L) {
   return lua_touserdata(L, lua_upvalueindex(1));
 }
 
 /* loop.event() -> event */
 static int loop_event(lua_State *L) {
-  pt_event_push(L, loop_of(L));
+  pt_event_push(L, task_loop_upvalue(L));
   return 1;
 }
 
@@ -392,7 +393,7 @@ static void task_function_ended(lua_State *L, pt_task *t, int status,
 ** and until it waits. If it raises, object:failed(error, traceback) is called.
 */
 static int loop_start(lua_State *L) {
-  pt_loop *lp = loop_of(L);
+  pt_loop *lp = task_loop_upvalue(L);
   int args = lua_gettop(L) - 2;
   pt_task *t;
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -420,7 +421,7 @@ static int loop_start(lua_State *L) {
 
 /* loop.current() -> object | nil */
 static int loop_current(lua_State *L) {
-  pt_loop *lp = loop_of(L);
+  pt_loop *lp = task_loop_upvalue(L);
   if (lp->current == NULL) {
     lua_pushnil(L);
   } else if (push_task_value(L, lp->current, PT_TASK_OBJECT) == LUA_TNIL &&

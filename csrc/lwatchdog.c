@@ -110,7 +110,7 @@ static ticker *find_ticker(const siginfo_t *info) {
                                                             : NULL;
 }
 
-static int create_timer(ticker *t) {
+static int create_ticker_timer(ticker *t) {
   struct sigevent event;
   if (t->timer != -1)
     return 0;
@@ -123,13 +123,13 @@ static int create_timer(ticker *t) {
 }
 
 /* The kernel's struct has four longs, whatever the size of time_t. */
-static int set_timer(const ticker *t, double seconds) {
+static int set_ticker_timer(const ticker *t, double seconds) {
   long whole = (long)seconds, rest = (long)((seconds - (double)whole) * 1e9);
   long interval_and_first[] = {whole, rest, whole, rest};
   return (int)syscall(SYS_timer_settime, t->timer, 0, interval_and_first, NULL);
 }
 
-static void delete_timer(ticker *t) {
+static void delete_ticker_timer(ticker *t) {
   if (t->timer != -1 && t->process == getpid())
     syscall(SYS_timer_delete, t->timer);
   t->timer = -1;
@@ -142,9 +142,9 @@ static ticker *find_ticker(const siginfo_t *info) {
   return tickers;
 }
 
-static int create_timer(ticker *t) { return t->timer = 0; }
+static int create_ticker_timer(ticker *t) { return t->timer = 0; }
 
-static int set_timer(const ticker *t, double seconds) {
+static int set_ticker_timer(const ticker *t, double seconds) {
   struct itimerval r = {0};
   (void)t;
   r.it_interval.tv_sec = (time_t)seconds;
@@ -154,9 +154,9 @@ static int set_timer(const ticker *t, double seconds) {
   return setitimer(ITIMER_REAL, &r, NULL);
 }
 
-static void delete_timer(ticker *t) {
+static void delete_ticker_timer(ticker *t) {
   if (t->timer != -1 && t->process == getpid())
-    set_timer(t, 0);
+    set_ticker_timer(t, 0);
   t->timer = -1;
 }
 
@@ -168,21 +168,21 @@ static int is_own_thread(const ticker *t) {
   return t->process != 0 && pthread_equal(t->thread, pthread_self());
 }
 
-static int watchdog_tick(watch *w);
+static int tick_watch(watch *w);
 
-static void handle_signal(int sig, siginfo_t *info, void *context) {
+static void handle_ticker_signal(int sig, siginfo_t *info, void *context) {
   int saved = errno;
   const ticker *t = find_ticker(info);
   (void)sig, (void)context;
   if (t != NULL && is_own_thread(t) && t->watch != NULL &&
-      !watchdog_tick(t->watch))
-    set_timer(t, 0);
+      !tick_watch(t->watch))
+    set_ticker_timer(t, 0);
   errno = saved;
 }
 
 /* Whether the program does not use the signal. A blocked signal belongs to code
 ** that waits for it in another way. */
-static int is_signal_free(int sig) {
+static int is_ticker_signal_free(int sig) {
   struct sigaction act;
   sigset_t blocked;
   return sigaction(sig, NULL, &act) == 0 && !(act.sa_flags & SA_SIGINFO) &&
@@ -193,15 +193,15 @@ static int is_signal_free(int sig) {
 
 /* Installs the handler for a signal that the program does not use; returns 0 if
 ** there is none. */
-static int take_free_signal(void) {
+static int take_ticker_signal(void) {
   struct sigaction act;
   int sig = FIRST_SIGNAL;
-  while (sig >= LAST_SIGNAL && !is_signal_free(sig))
+  while (sig >= LAST_SIGNAL && !is_ticker_signal_free(sig))
     sig--;
   if (sig < LAST_SIGNAL)
     return 0;
   memset(&act, 0, sizeof act);
-  act.sa_sigaction = handle_signal;
+  act.sa_sigaction = handle_ticker_signal;
   act.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   sigemptyset(&act.sa_mask);
   return sigaction(sig, &act, NULL) == 0 ? sig : 0;
@@ -209,7 +209,7 @@ static int take_free_signal(void) {
 
 /* Restores the signal. It is ignored first, which discards a pending one;
 ** otherwise that one would end the program. */
-static void return_signal(void) {
+static void return_ticker_signal(void) {
   struct sigaction act;
   memset(&act, 0, sizeof act);
   act.sa_handler = SIG_IGN;
@@ -220,21 +220,21 @@ static void return_signal(void) {
 }
 
 /* Called in a forked process before any other code. */
-static void forget_timers(void) {
+static void forget_ticker_timers(void) {
   for (int i = 0; i < TICKERS; i++)
     tickers[i].process = 0;
 }
 
 /* Registers the fork handler once. Only on Linux: there the C library removes
 ** the handler when this library is unloaded. */
-static int watch_forks(void) {
+static int watch_ticker_forks(void) {
 #if defined(__linux__)
   static int is_done;
   if (!is_done)
-    is_done = pthread_atfork(NULL, NULL, forget_timers) == 0;
+    is_done = pthread_atfork(NULL, NULL, forget_ticker_timers) == 0;
   return is_done;
 #else
-  (void)forget_timers;
+  (void)forget_ticker_timers;
   return 1;
 #endif
 }
@@ -245,8 +245,8 @@ static ticker *open_ticker(watch *w) {
   pthread_mutex_lock(&changing);
   while (t < tickers + TICKERS && t->watch != NULL)
     t++;
-  if (t == tickers + TICKERS || !watch_forks() ||
-      (taken == 0 && (taken = take_free_signal()) == 0))
+  if (t == tickers + TICKERS || !watch_ticker_forks() ||
+      (taken == 0 && (taken = take_ticker_signal()) == 0))
     t = NULL;
   else
     *t = (ticker){.watch = w, .timer = -1};
@@ -257,23 +257,25 @@ static ticker *open_ticker(watch *w) {
 /* Starts the ticks in the calling thread. Returns 0 or an error number. */
 static int start_ticker(ticker *t, double seconds) {
   if (!is_own_thread(t) || t->process != getpid()) {
-    delete_timer(t);
+    delete_ticker_timer(t);
     t->thread = pthread_self();
     t->process = getpid();
   }
-  return create_timer(t) == 0 && set_timer(t, seconds) == 0 ? 0 : errno;
+  return create_ticker_timer(t) == 0 && set_ticker_timer(t, seconds) == 0
+             ? 0
+             : errno;
 }
 
 /* Closes a ticker. After the last one the signal is restored. */
 static void close_ticker(ticker *t) {
   int i = 0;
-  delete_timer(t);
+  delete_ticker_timer(t);
   pthread_mutex_lock(&changing);
   t->watch = NULL;
   while (i < TICKERS && tickers[i].watch == NULL)
     i++;
   if (i == TICKERS)
-    return_signal();
+    return_ticker_signal();
   pthread_mutex_unlock(&changing);
 }
 
@@ -281,7 +283,7 @@ static void close_ticker(ticker *t) {
 
 static const char watch_key = 0; /* its address is the key in the registry */
 
-static watch *push_watch(lua_State *L) {
+static watch *push_watchdog(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &watch_key);
   return lua_touserdata(L, -1);
 }
@@ -294,46 +296,47 @@ static void on_watchdog_hook(lua_State *L, lua_Debug *ar);
 #define PLACES (32 * sizeof(void *) / sizeof(int))
 
 /* Sets a count, and returns the memory of the thread as an array of ints. */
-static const int *set_probe_count(lua_State *thread, int count) {
+static const int *set_hook_probe_count(lua_State *thread, int count) {
   lua_sethook(thread, on_watchdog_hook, LUA_MASKCOUNT, count);
   return (const int *)(void *)thread;
 }
 
 /* Finds the rest of the count in a thread. lua_sethook writes a count to two
 ** adjacent ints; Lua counts the second one down. */
-static size_t find_count_place(lua_State *L) {
+static size_t find_hook_count_place(lua_State *L) {
   enum { ONE = 0x5a17c3e9, OTHER = 0x36d28b45 };
   lua_State *thread = lua_newthread(L);
-  const int *at = set_probe_count(thread, ONE);
+  const int *at = set_hook_probe_count(thread, ONE);
   size_t i = 1;
   while (i < PLACES && !(at[i - 1] == ONE && at[i] == ONE))
     i++;
-  set_probe_count(thread, OTHER);
+  set_hook_probe_count(thread, OTHER);
   if (i == PLACES || at[i - 1] != OTHER || at[i] != OTHER)
     i = 0;
   lua_pop(L, 1);
   return i;
 }
 
-static int *count_left(const watch *w, lua_State *thread) {
+static int *hook_count_of_thread(const watch *w, lua_State *thread) {
   return (int *)(void *)thread + w->count_place;
 }
 
 /* Returns the rest of the count; at least 1, because it is 0 for a moment
 ** before Lua starts it again. */
-static int get_count_left(const watch *w, const pt_activation *a) {
-  int left = w->count_place != 0 ? *count_left(w, a->thread) : a->count;
+static int get_hook_count_left(const watch *w, const pt_activation *a) {
+  int left =
+      w->count_place != 0 ? *hook_count_of_thread(w, a->thread) : a->count;
   return left > 0 ? left : 1;
 }
 
-static void set_count_left(const watch *w, const pt_activation *a) {
+static void set_hook_count_left(const watch *w, const pt_activation *a) {
   if ((a->mask & LUA_MASKCOUNT) && w->count_place != 0)
-    *count_left(w, a->thread) = a->left;
+    *hook_count_of_thread(w, a->thread) = a->left;
 }
 
 /* Subtracts the executed instructions; returns whether the program's hook is
 ** due. */
-static int subtract_armed(pt_activation *a) {
+static int subtract_armed_count(pt_activation *a) {
   if (!(a->mask & LUA_MASKCOUNT))
     return 0;
   a->left -= a->armed;
@@ -347,7 +350,7 @@ static int subtract_armed(pt_activation *a) {
 
 /* Makes Lua call on_watchdog_hook after so many instructions, or earlier if the
 ** program's hook is due. */
-static void arm_hook(pt_activation *a, int instructions) {
+static void arm_watch_hook(pt_activation *a, int instructions) {
   a->armed = instructions;
   if ((a->mask & LUA_MASKCOUNT) && a->left < instructions)
     a->armed = a->left;
@@ -359,23 +362,23 @@ static void set_watch_hook(const watch *w, pt_activation *a) {
     a->hook = lua_gethook(a->thread);
     a->mask = lua_gethookmask(a->thread);
     a->count = lua_gethookcount(a->thread);
-    a->left = get_count_left(w, a);
+    a->left = get_hook_count_left(w, a);
   }
   a->is_hooked = 1;
   a->gap = 1;
-  arm_hook(a, 1);
+  arm_watch_hook(a, 1);
 }
 
-static void restore_hook(const watch *w, const pt_activation *a) {
+static void restore_watch_hook(const watch *w, const pt_activation *a) {
   if (lua_gethook(a->thread) != on_watchdog_hook)
     return;
   lua_sethook(a->thread, a->hook, a->mask, a->count);
-  set_count_left(w, a);
+  set_hook_count_left(w, a);
 }
 
 /* Runs in the signal handler. Setting a hook is safe there; lua.c does the
 ** same. Returns 0 to stop the timer until the next task runs. */
-static int watchdog_tick(watch *w) {
+static int tick_watch(watch *w) {
   pt_activation *a = w->top;
   if (a == NULL) {
     w->is_stopped = 1;
@@ -388,9 +391,9 @@ static int watchdog_tick(watch *w) {
 }
 
 /* Whether the interrupted function is from a protected file. */
-static int is_protected(lua_State *L, lua_Debug *ar) {
+static int is_watchdog_protected(lua_State *L, lua_Debug *ar) {
   int is;
-  push_watch(L);
+  push_watchdog(L);
   lua_getiuservalue(L, -1, PROTECTED);
   lua_getinfo(L, "S", ar);
   is = lua_getfield(L, -1, ar->source) != LUA_TNIL;
@@ -401,7 +404,7 @@ static int is_protected(lua_State *L, lua_Debug *ar) {
 /* Calls one of the two callbacks; returns whether it returned true. */
 static int call_watchdog_function(lua_State *L, int function) {
   int is_true = 0;
-  push_watch(L);
+  push_watchdog(L);
   if (lua_getiuservalue(L, -1, function) != LUA_TNIL) {
     lua_call(L, 0, 1);
     is_true = lua_toboolean(L, -1);
@@ -420,7 +423,7 @@ static void call_tick(lua_State *L, lua_Debug *ar, const watch *w,
     of_main(L, ar);
   call_watchdog_function(L, TICK);
   if (lua_gethook(L) == a->hook && lua_gethookcount(L) == a->count)
-    set_count_left(w, a);
+    set_hook_count_left(w, a);
 }
 
 /* Interrupts the task. A protected function may finish first: the hook checks
@@ -428,12 +431,13 @@ static void call_tick(lua_State *L, lua_Debug *ar, const watch *w,
 ** each one is slow. */
 static void interrupt_task(lua_State *L, lua_Debug *ar, const watch *w,
                            pt_activation *a) {
-  int is_due = subtract_armed(a), may_interrupt = !is_protected(L, ar);
+  int is_due = subtract_armed_count(a),
+      may_interrupt = !is_watchdog_protected(L, ar);
   a->gap = may_interrupt ? 1 : a->gap % 127 * 2 + 1;
   if (may_interrupt && !call_watchdog_function(L, MUST_ABORT))
-    restore_hook(w, a);
+    restore_watch_hook(w, a);
   else
-    arm_hook(a, a->gap);
+    arm_watch_hook(a, a->gap);
   if (is_due)
     a->hook(L, ar);
   if (may_interrupt)
@@ -443,7 +447,7 @@ static void interrupt_task(lua_State *L, lua_Debug *ar, const watch *w,
 /* Called by Lua for the watchdog's hook. A coroutine that was created while its
 ** creator had this hook has inherited it. */
 static void on_watchdog_hook(lua_State *L, lua_Debug *ar) {
-  const watch *w = push_watch(L);
+  const watch *w = push_watchdog(L);
   pt_activation *a = w->top;
   lua_pop(L, 1);
   if (a == NULL || !a->is_hooked)
@@ -468,7 +472,7 @@ int pt_has_stop_hook(lua_State *L) {
 /* ====== The hook of the main thread ====== */
 
 /* debug.sethook stores the Lua function of a hook in this table, by thread. */
-static void copy_hook_function(lua_State *L, lua_State *thread) {
+static void copy_watchdog_hook_function(lua_State *L, lua_State *thread) {
   int top = lua_gettop(L);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   if (lua_getfield(L, LUA_REGISTRYINDEX, "_HOOKKEY") == LUA_TTABLE) {
@@ -486,7 +490,7 @@ void pt_watch_set_hook(const pt_watch *w, lua_State *L, lua_State *thread) {
   lua_Hook wanted = lua_gethook(w->main);
   if (wanted == NULL && lua_gethook(thread) == NULL)
     return;
-  copy_hook_function(L, thread);
+  copy_watchdog_hook_function(L, thread);
   if (pt_has_stop_hook(w->main))
     wanted = NULL;
   lua_sethook(thread, wanted, lua_gethookmask(w->main),
@@ -495,7 +499,7 @@ void pt_watch_set_hook(const pt_watch *w, lua_State *L, lua_State *thread) {
 
 /* ====== Running threads ====== */
 
-static void begin_activation(watch *w, pt_activation *a) {
+static void begin_watch_activation(watch *w, pt_activation *a) {
   a->is_seen = 0;
   atomic_signal_fence(memory_order_release);
   w->top = a;
@@ -506,12 +510,12 @@ static void begin_activation(watch *w, pt_activation *a) {
 }
 
 /* A thread that does not run has the program's hook. */
-static void replace_activation(watch *w, pt_activation *next) {
+static void replace_watch_activation(watch *w, pt_activation *next) {
   const pt_activation *a = w->top;
   w->top = next;
   atomic_signal_fence(memory_order_acquire);
   if (a != NULL && a->is_hooked)
-    restore_hook(w, a);
+    restore_watch_hook(w, a);
 }
 
 int pt_watch_resume(pt_watch *w, lua_State *L, lua_State *thread, int n,
@@ -521,28 +525,28 @@ int pt_watch_resume(pt_watch *w, lua_State *L, lua_State *thread, int n,
   a.outer = w->top;
   a.thread = thread;
   a.is_hooked = 0;
-  begin_activation(w, &a);
+  begin_watch_activation(w, &a);
   status = lua_resume(thread, L, n, results);
-  replace_activation(w, a.outer);
+  replace_watch_activation(w, a.outer);
   return status;
 }
 
 pt_activation *pt_watch_pause(pt_watch *w) {
   pt_activation *paused = w->top;
-  replace_activation(w, NULL);
+  replace_watch_activation(w, NULL);
   return paused;
 }
 
 void pt_watch_unpause(pt_watch *w, pt_activation *paused) {
   if (paused != NULL)
-    begin_activation(w, paused);
+    begin_watch_activation(w, paused);
   else
     w->top = NULL;
 }
 
 /* ====== What Lua sees ====== */
 
-static void stop_watching(watch *w) {
+static void stop_watchdog(watch *w) {
   ticker *t = w->ticker;
   w->ticker = NULL;
   if (t != NULL)
@@ -551,7 +555,7 @@ static void stop_watching(watch *w) {
 
 /* Starts the timer immediately. If no task runs, the next tick stops it.
 ** Returns 0 or an error number. */
-static int start_watching(watch *w, double interval) {
+static int start_watchdog(watch *w, double interval) {
   if (w->ticker == NULL)
     w->ticker = open_ticker(w);
   if (w->ticker == NULL)
@@ -561,7 +565,7 @@ static int start_watching(watch *w, double interval) {
   return start_ticker(w->ticker, interval);
 }
 
-static void set_callback(lua_State *L, int arg, int value) {
+static void set_watchdog_callback(lua_State *L, int arg, int value) {
   lua_pushvalue(L, arg);
   lua_setiuservalue(L, lua_upvalueindex(1), value);
 }
@@ -581,13 +585,13 @@ static int core_watchdog(lua_State *L) {
     if (!lua_isnil(L, i))
       luaL_checktype(L, i, LUA_TFUNCTION);
   if (lua_isnil(L, 1))
-    stop_watching(w);
+    stop_watchdog(w);
   else
-    err = start_watching(w, interval);
+    err = start_watchdog(w, interval);
   if (err != 0)
     return pt_fail_errno(L, err, "unsupported", "no timer is available");
-  set_callback(L, 1, TICK);
-  set_callback(L, 2, MUST_ABORT);
+  set_watchdog_callback(L, 1, TICK);
+  set_watchdog_callback(L, 2, MUST_ABORT);
   lua_pushboolean(L, 1);
   return 1;
 }
@@ -604,14 +608,14 @@ static int core_protect(lua_State *L) {
 }
 
 static int watch_gc(lua_State *L) {
-  stop_watching(lua_touserdata(L, 1));
+  stop_watchdog(lua_touserdata(L, 1));
   return 0;
 }
 
 /* Pushes the watchdog of this state. If the module is opened again, it is the
 ** same one. */
-static watch *push_or_make_watch(lua_State *L) {
-  watch *w = push_watch(L);
+static watch *push_or_make_watchdog(lua_State *L) {
+  watch *w = push_watchdog(L);
   if (w != NULL)
     return w;
   lua_pop(L, 1);
@@ -621,7 +625,7 @@ static watch *push_or_make_watch(lua_State *L) {
   lua_setiuservalue(L, -2, PROTECTED);
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   w->main = lua_tothread(L, -1);
-  w->count_place = find_count_place(L);
+  w->count_place = find_hook_count_place(L);
   lua_pop(L, 1);
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, watch_gc);
@@ -633,7 +637,7 @@ static watch *push_or_make_watch(lua_State *L) {
 }
 
 pt_watch *pt_watch_get(lua_State *L) {
-  watch *w = push_or_make_watch(L);
+  watch *w = push_or_make_watchdog(L);
   lua_pop(L, 1);
   return w;
 }
@@ -642,6 +646,6 @@ static const luaL_Reg functions[] = {
     {"protect", core_protect}, {"watchdog", core_watchdog}, {NULL, NULL}};
 
 void pt_open_watchdog(lua_State *L) {
-  push_or_make_watch(L);
+  push_or_make_watchdog(L);
   luaL_setfuncs(L, functions, 1);
 }

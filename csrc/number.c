@@ -95,7 +95,7 @@ static const uint64_t steps[][3] = { /* 10^-364 to 10^308, truncated */
 };
 /* clang-format on */
 
-static wide multiply_powers(int k) {
+static wide multiply_by_power_of_ten(int k) {
   unsigned place = (unsigned)(k - FIRST_STEP * STEP);
   const uint64_t *step = steps[place / STEP];
   uint64_t five = powers_of_five[place % STEP];
@@ -120,7 +120,7 @@ static wide multiply_powers(int k) {
 static inline wide power_of_ten(int k) {
   if (k >= 0 && k < STEP)
     return (wide){powers_of_five[k], 0};
-  return multiply_powers(k);
+  return multiply_by_power_of_ten(k);
 }
 
 /* ====== Reading ====== */
@@ -137,7 +137,7 @@ static double assemble_double(uint64_t mantissa, int exponent) {
                           (mantissa & (HIDDEN_BIT - 1)));
 }
 
-static double round_subnormal(uint64_t mantissa, int exponent) {
+static double round_subnormal_double(uint64_t mantissa, int exponent) {
   if (1 - exponent >= 64)
     return 0.0;
   mantissa >>= 1 - exponent;
@@ -170,7 +170,7 @@ static double eisel_lemire(uint64_t w, int q) {
   mantissa = x.high >> (upper + 64 - MANTISSA_BITS - 3);
   exponent = ((217706 * q) >> 16) + 63 + upper - zeros + EXPONENT_BIAS;
   if (exponent <= 0)
-    return round_subnormal(mantissa, exponent);
+    return round_subnormal_double(mantissa, exponent);
   if (x.low <= 1 && q >= -4 && q <= 23 && (mantissa & 3) == 1 &&
       mantissa << (upper + 64 - MANTISSA_BITS - 3) == x.high)
     mantissa &= ~UINT64_C(1); /* a tie is rounded to even */
@@ -187,7 +187,8 @@ static double eisel_lemire(uint64_t w, int q) {
 /* Copies at most `most` significant digits. If digits other than zero are left
 ** out, one more digit that is not zero is appended: rounding needs no more than
 ** that. */
-static int copy_digits(char *out, int most, const char *p, const char *end) {
+static int copy_number_digits(char *out, int most, const char *p,
+                              const char *end) {
   int n = 0, rest = 0;
   for (; p < end && (*p | 0x20) != 'e'; p++) {
     if (*p < '0' || *p > '9' || (n == 0 && *p == '0'))
@@ -205,18 +206,18 @@ static int copy_digits(char *out, int most, const char *p, const char *end) {
 /* A value halfway between two doubles has at most 767 significant digits. The
 ** text given to strtod has no decimal point, so that the locale does not
 ** matter. */
-static double read_with_strtod(const decimal *d, const char *text,
-                               const char *end) {
+static double read_number_with_strtod(const decimal *d, const char *text,
+                                      const char *end) {
   char copy[800 + 16];
-  int n = copy_digits(copy, 780, text, end);
+  int n = copy_number_digits(copy, 780, text, end);
   int exponent = d->exponent - (n > MAX_DIGITS ? n - MAX_DIGITS : 0);
   copy[n] = 'e';
   copy[(size_t)n + 1 + pt_number_write_integer(copy + n + 1, exponent)] = '\0';
   return strtod(copy, NULL);
 }
 
-static const char *read_digits(const char *p, const char *end, decimal *d,
-                               int *count) {
+static const char *read_number_digits(const char *p, const char *end,
+                                      decimal *d, int *count) {
   for (; p < end && *p >= '0' && *p <= '9'; p++) {
     if (*count < MAX_DIGITS) {
       d->digits = d->digits * 10 + (uint64_t)(*p - '0');
@@ -229,15 +230,16 @@ static const char *read_digits(const char *p, const char *end, decimal *d,
   return p;
 }
 
-static const char *read_fraction(const char *p, const char *end, decimal *d,
-                                 int *count) {
+static const char *read_number_fraction(const char *p, const char *end,
+                                        decimal *d, int *count) {
   const char *start = ++p;
-  p = read_digits(p, end, d, count);
+  p = read_number_digits(p, end, d, count);
   d->exponent -= (int)(p - start);
   return p > start ? p : NULL;
 }
 
-static const char *read_exponent(const char *p, const char *end, decimal *d) {
+static const char *read_number_exponent(const char *p, const char *end,
+                                        decimal *d) {
   int negative = 0, value = 0;
   const char *start;
   p++;
@@ -265,24 +267,24 @@ static double decimal_to_double(const decimal *d, const char *text,
   value = eisel_lemire(d->digits, d->exponent);
   if (value < 0 ||
       (d->truncated && value != eisel_lemire(d->digits + 1, d->exponent)))
-    value = read_with_strtod(d, text, end);
+    value = read_number_with_strtod(d, text, end);
   return value;
 }
 
-static int fits_integer(const decimal *d) {
+static int fits_integer_number(const decimal *d) {
   uint64_t most = (uint64_t)INT64_MAX + (uint64_t)d->negative;
   return !d->truncated && d->exponent == 0 && d->digits <= most &&
          !(d->negative && d->digits == 0);
 }
 
-static int set_integer(const decimal *d, pt_number *out) {
+static int set_integer_number(const decimal *d, pt_number *out) {
   out->is_integer = 1;
   out->integer = (int64_t)(d->negative ? 0 - d->digits : d->digits);
   return 1;
 }
 
-static int set_real(const decimal *d, const char *text, const char *end,
-                    pt_number *out) {
+static int set_real_number(const decimal *d, const char *text, const char *end,
+                           pt_number *out) {
   double value = decimal_to_double(d, text, end);
   out->is_integer = 0;
   out->real = d->negative ? -value : value;
@@ -300,24 +302,24 @@ const char *pt_number_read(const char *p, const char *end, pt_number *out) {
     p++;
   }
   first = p;
-  p = read_digits(p, end, &d, &count);
+  p = read_number_digits(p, end, &d, &count);
   if (p == first || (*first == '0' && p > first + 1))
     return NULL;
   if (p < end && *p == '.') {
     whole = 0;
-    p = read_fraction(p, end, &d, &count);
+    p = read_number_fraction(p, end, &d, &count);
   }
   if (p != NULL && p < end && (*p | 0x20) == 'e') {
     whole = 0;
-    p = read_exponent(p, end, &d);
+    p = read_number_exponent(p, end, &d);
   }
   if (p == NULL)
     return NULL;
-  if (whole && fits_integer(&d) && set_integer(&d, out))
+  if (whole && fits_integer_number(&d) && set_integer_number(&d, out))
     return p;
   if (whole && d.digits != 0)
     out->big_end = p;
-  return set_real(&d, text, p, out) ? p : NULL;
+  return set_real_number(&d, text, p, out) ? p : NULL;
 }
 
 const char *pt_number_fault(const pt_number *out) {
@@ -338,7 +340,7 @@ static const char digit_pairs[] = "00010203040506070809"
                                   "90919293949596979899";
 
 /* Writes the digits directly before `end`. */
-static char *digits_before(char *end, uint64_t value) {
+static char *write_number_digits_before(char *end, uint64_t value) {
   uint32_t rest;
   for (; value >= 10000; value /= 10000) {
     rest = (uint32_t)(value % 10000);
@@ -375,13 +377,13 @@ size_t pt_number_write_integer(char *out, int64_t value) {
   uint64_t magnitude = sign ? 0 - (uint64_t)value : (uint64_t)value;
   len = sign + count_digits(magnitude);
   *out = '-';
-  digits_before(out + len, magnitude);
+  write_number_digits_before(out + len, magnitude);
   return len;
 }
 
 static int floor_log2_power10(int e) { return (e * 1741647) >> 19; }
 
-static uint64_t round_to_odd(wide power, uint64_t cp) {
+static uint64_t round_number_to_odd(wide power, uint64_t cp) {
   uint64_t x = multiply_wide(power.low, cp).high;
   wide y = multiply_wide(power.high, cp);
   y.low += x;
@@ -402,9 +404,9 @@ static uint64_t schubfach(uint64_t c, int q, int closer, int *k) {
   power.low +=
       /* the table truncates these powers; they must be rounded up here */
       -*k > 55;
-  lower = round_to_odd(power, (4 * c - 2 + (uint64_t)closer) << h);
-  v = round_to_odd(power, (4 * c) << h);
-  upper = round_to_odd(power, (4 * c + 2) << h);
+  lower = round_number_to_odd(power, (4 * c - 2 + (uint64_t)closer) << h);
+  v = round_number_to_odd(power, (4 * c) << h);
+  upper = round_number_to_odd(power, (4 * c + 2) << h);
   lower += (uint64_t)odd;
   upper -= (uint64_t)odd;
   s = v / 4;
@@ -436,8 +438,8 @@ static uint64_t shortest_decimal(double value, int *k) {
 ** in `out`. */
 #define BLOCK 18
 
-static size_t write_scientific(char *out, const char *digits, size_t n,
-                               int exponent) {
+static size_t write_scientific_number(char *out, const char *digits, size_t n,
+                                      int exponent) {
   char *p = out;
   *p++ = digits[0];
   if (n > 1) {
@@ -450,7 +452,8 @@ static size_t write_scientific(char *out, const char *digits, size_t n,
 }
 
 /* `point` digits come before the decimal point; it may be 0 or less. */
-static size_t write_fixed(char *out, const char *digits, size_t n, int point) {
+static size_t write_fixed_number(char *out, const char *digits, size_t n,
+                                 int point) {
   char *p = out;
   if (point <= 0) {
     memcpy(p, "0.00000000", 10);
@@ -479,12 +482,12 @@ size_t pt_number_write_real(char *out, double value) {
     memcpy(out, "0.0", 3);
     return sign + 3;
   }
-  first = digits_before(end, shortest_decimal(fabs(value), &k));
+  first = write_number_digits_before(end, shortest_decimal(fabs(value), &k));
   for (; end[-1] == '0' && end > first + 1; k++)
     end--;
   n = (size_t)(end - first);
   point = (int)n + k;
   if (point < -5 || point > 17)
-    return sign + write_scientific(out, first, n, point - 1);
-  return sign + write_fixed(out, first, n, point);
+    return sign + write_scientific_number(out, first, n, point - 1);
+  return sign + write_fixed_number(out, first, n, point);
 }

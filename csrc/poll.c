@@ -29,7 +29,7 @@
 /* ====== Timers ====== */
 
 /* Merges two heaps that are not empty. The link of the result is not set. */
-static pt_timer *merge_heaps(pt_timer *a, pt_timer *b) {
+static pt_timer *merge_timer_heaps(pt_timer *a, pt_timer *b) {
   pt_timer *first = a->at <= b->at ? a : b, *second = first == a ? b : a;
   second->sibling = first->child;
   second->link = &first->child;
@@ -43,27 +43,27 @@ static pt_timer *merge_heaps(pt_timer *a, pt_timer *b) {
 /* Merges a list of siblings into one heap: first each pair, then the pairs from
 ** the last to the first, which keeps the heap flat. Returns NULL for an empty
 ** list. */
-static pt_timer *merge_list(pt_timer *list) {
+static pt_timer *merge_timer_list(pt_timer *list) {
   pt_timer *pairs = NULL, *all = NULL;
   while (list != NULL) {
     pt_timer *a = list, *b = a->sibling;
     list = b != NULL ? b->sibling : NULL;
     if (b != NULL)
-      a = merge_heaps(a, b);
+      a = merge_timer_heaps(a, b);
     a->sibling = pairs;
     pairs = a;
   }
   while (pairs != NULL) {
     pt_timer *next = pairs->sibling;
     pairs->sibling = NULL;
-    all = all != NULL ? merge_heaps(all, pairs) : pairs;
+    all = all != NULL ? merge_timer_heaps(all, pairs) : pairs;
     pairs = next;
   }
   return all;
 }
 
-static void add_heap(pt_timers *h, pt_timer *t) {
-  h->root = h->root != NULL ? merge_heaps(h->root, t) : t;
+static void add_timer_heap(pt_timers *h, pt_timer *t) {
+  h->root = h->root != NULL ? merge_timer_heaps(h->root, t) : t;
   h->root->link = &h->root;
 }
 
@@ -75,7 +75,7 @@ void pt_timers_add(pt_timers *h, pt_timer *t, double at) {
   t->at = at;
   t->is_set = 1;
   t->child = t->sibling = NULL;
-  add_heap(h, t);
+  add_timer_heap(h, t);
 }
 
 void pt_timers_remove(pt_timers *h, pt_timer *t) {
@@ -86,9 +86,9 @@ void pt_timers_remove(pt_timers *h, pt_timer *t) {
   *t->link = t->sibling;
   if (t->sibling != NULL)
     t->sibling->link = t->link;
-  later = merge_list(t->child);
+  later = merge_timer_list(t->child);
   if (later != NULL)
-    add_heap(h, later);
+    add_timer_heap(h, later);
 }
 
 pt_timer *pt_timers_take(pt_timers *h, double now) {
@@ -143,11 +143,11 @@ static int init_poller(pt_poll *p, int fd) {
   return p->fd >= 0 ? 0 : errno;
 }
 
-static int wait_for_batch(pt_poll *p, int most, int ms);
+static int wait_for_poll_batch(pt_poll *p, int most, int ms);
 
 /* Continues after the descriptor that was found last, so that a full batch does
 ** not always contain the same ones. */
-static void add_always_ready(pt_poll *p) {
+static void add_always_ready_descriptor(pt_poll *p) {
   int left = p->always;
   while (left > 0 && p->count < PT_POLL_BATCH) {
     pt_poll_slot *slot;
@@ -165,11 +165,11 @@ static void add_always_ready(pt_poll *p) {
 int pt_poll_wait(pt_poll *p, int ms) {
   int has_always = p->always > 0, err;
   p->count = p->taken = 0;
-  err = wait_for_batch(p, has_always ? PT_POLL_BATCH / 2 : PT_POLL_BATCH,
-                       has_always ? 0 : ms);
+  err = wait_for_poll_batch(p, has_always ? PT_POLL_BATCH / 2 : PT_POLL_BATCH,
+                            has_always ? 0 : ms);
   if (err != 0)
     return -err;
-  add_always_ready(p);
+  add_always_ready_descriptor(p);
   return p->count;
 }
 
@@ -194,7 +194,7 @@ static int control_epoll(pt_poll *p, int op, int fd, int wanted) {
 
 /* `known` is the state that we have recorded. The number may have been closed
 ** and opened again since; then epoll reports ENOENT or EEXIST. */
-static int set_interest(pt_poll *p, int fd, int wanted, int known) {
+static int set_poll_interest(pt_poll *p, int fd, int wanted, int known) {
   int err = control_epoll(p, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, wanted);
   if (err == ENOENT)
     err = control_epoll(p, EPOLL_CTL_ADD, fd, wanted);
@@ -211,13 +211,13 @@ int pt_poll_set(pt_poll *p, int fd, int wanted) {
   int err = 0;
   slot->serial = ++p->serial;
   if (wanted != 0)
-    err = set_interest(p, fd, wanted, known);
+    err = set_poll_interest(p, fd, wanted, known);
   else if (known)
     control_epoll(p, EPOLL_CTL_DEL, fd, 0);
   return set_poll_slot(p, fd, wanted, err == EPERM, err == EPERM ? 0 : err);
 }
 
-static void add_event(pt_poll *p, const struct epoll_event *event) {
+static void add_poll_event(pt_poll *p, const struct epoll_event *event) {
   int fd = (int)(uint32_t)event->data.u64, ready = 0;
   if (event->events & EPOLLIN)
     ready |= PT_POLL_READ;
@@ -228,11 +228,11 @@ static void add_event(pt_poll *p, const struct epoll_event *event) {
   add_ready_descriptor(p, fd, (uint32_t)(event->data.u64 >> 32), ready);
 }
 
-static int wait_for_batch(pt_poll *p, int most, int ms) {
+static int wait_for_poll_batch(pt_poll *p, int most, int ms) {
   struct epoll_event events[PT_POLL_BATCH];
   int i, n = epoll_wait(p->fd, events, most, ms);
   for (i = 0; i < n; i++)
-    add_event(p, &events[i]);
+    add_poll_event(p, &events[i]);
   return n < 0 ? errno : 0;
 }
 
@@ -242,8 +242,8 @@ int pt_poll_open(pt_poll *p) { return init_poller(p, kqueue()); }
 
 /* Returns 0 or an error number. Deleting a filter that does not exist is not an
 ** error: a closed descriptor has lost its filters. */
-static int change_filter(pt_poll *p, int fd, short filter,
-                         unsigned short flags) {
+static int change_kqueue_filter(pt_poll *p, int fd, short filter,
+                                unsigned short flags) {
   struct kevent event;
   EV_SET(&event, (uintptr_t)fd, filter, flags, 0, 0, 0);
   if (kevent(p->fd, &event, 1, NULL, 0, NULL) >= 0)
@@ -253,49 +253,50 @@ static int change_filter(pt_poll *p, int fd, short filter,
 
 /* `known` is the recorded state of the filter: a filter that is neither set nor
 ** wanted needs no system call. */
-static int set_filter(pt_poll *p, int fd, short filter, int wanted, int known) {
+static int set_kqueue_filter(pt_poll *p, int fd, short filter, int wanted,
+                             int known) {
   if (wanted)
-    return change_filter(p, fd, filter, EV_ADD);
-  return known ? change_filter(p, fd, filter, EV_DELETE) : 0;
+    return change_kqueue_filter(p, fd, filter, EV_ADD);
+  return known ? change_kqueue_filter(p, fd, filter, EV_DELETE) : 0;
 }
 
-static int set_filters(pt_poll *p, int fd, int wanted, int known) {
-  int err = set_filter(p, fd, EVFILT_READ, wanted & PT_POLL_READ,
-                       known & PT_POLL_READ);
+static int set_kqueue_filters(pt_poll *p, int fd, int wanted, int known) {
+  int err = set_kqueue_filter(p, fd, EVFILT_READ, wanted & PT_POLL_READ,
+                              known & PT_POLL_READ);
   if (err != 0)
     return err;
-  return set_filter(p, fd, EVFILT_WRITE, wanted & PT_POLL_WRITE,
-                    known & PT_POLL_WRITE);
+  return set_kqueue_filter(p, fd, EVFILT_WRITE, wanted & PT_POLL_WRITE,
+                           known & PT_POLL_WRITE);
 }
 
 /* Whether it is a regular file. kqueue reports one as readable only before its
 ** end, where other systems always do. */
-static int is_regular(int fd) {
+static int is_regular_descriptor(int fd) {
   struct stat st;
   return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* Whether the error means that kqueue does not support this kind of file. */
-static int is_unsupported(int err) {
+static int is_unsupported_descriptor(int err) {
   return err == EINVAL || err == ENODEV || err == EPERM || err == ENOTSUP;
 }
 
 int pt_poll_set(pt_poll *p, int fd, int wanted) {
   pt_poll_slot *slot = &p->slots[fd];
   int known = slot->always ? 0 : slot->wanted;
-  int always = wanted != 0 && is_regular(fd);
-  int err = set_filters(p, fd, always ? 0 : wanted, known);
+  int always = wanted != 0 && is_regular_descriptor(fd);
+  int err = set_kqueue_filters(p, fd, always ? 0 : wanted, known);
   slot->serial = ++p->serial;
   if (err != 0)
-    set_filters(p, fd, 0, PT_POLL_READ | PT_POLL_WRITE);
-  if (is_unsupported(err)) {
+    set_kqueue_filters(p, fd, 0, PT_POLL_READ | PT_POLL_WRITE);
+  if (is_unsupported_descriptor(err)) {
     always = 1;
     err = 0;
   }
   return set_poll_slot(p, fd, wanted, always, err);
 }
 
-static void add_event(pt_poll *p, const struct kevent *event) {
+static void add_poll_event(pt_poll *p, const struct kevent *event) {
   int fd = (int)event->ident;
   int ready = PT_POLL_READ;
   if (event->filter == EVFILT_WRITE)
@@ -303,12 +304,12 @@ static void add_event(pt_poll *p, const struct kevent *event) {
   add_ready_descriptor(p, fd, p->slots[fd].serial, ready);
 }
 
-static int wait_for_batch(pt_poll *p, int most, int ms) {
+static int wait_for_poll_batch(pt_poll *p, int most, int ms) {
   struct kevent events[PT_POLL_BATCH];
   struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
   int i, n = kevent(p->fd, NULL, 0, events, most, ms < 0 ? NULL : &time);
   for (i = 0; i < n; i++)
-    add_event(p, &events[i]);
+    add_poll_event(p, &events[i]);
   return n < 0 ? errno : 0;
 }
 

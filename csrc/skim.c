@@ -1,6 +1,6 @@
 /*
 ** A state machine over the bytes of a message. It stores only the current name
-** and the id. read_in_state passes the bytes to the function for the current
+** and the id. skim_in_state passes the bytes to the function for the current
 ** state.
 ** Strings and nested values are skipped in runs, so that long payloads are
 ** skimmed fast.
@@ -34,41 +34,41 @@ void pt_skim_begin(pt_skim *k) { memset(k, 0, sizeof *k); }
 /* ====== Reporting ====== */
 
 /* Forgets the members of the last envelope of a batch. */
-static void forget_envelope(pt_skim *k) {
+static void forget_skimmed_envelope(pt_skim *k) {
   k->id_len = 0;
   k->has_id = k->has_method = k->has_outcome = k->has_nonnull_outcome = 0;
 }
 
-static void report_message(pt_skim *k) {
+static void report_skimmed_message(pt_skim *k) {
   k->has_report = k->has_reported = k->is_item_reported = 1;
   k->is_done = !k->is_batch;
 }
 
 /* Reports the members of a batch that are not answers. They are refused
 ** together because they are answered together. */
-static void report_rest_of_batch(pt_skim *k) {
+static void report_rest_of_skimmed_batch(pt_skim *k) {
   k->is_item_reported = 1;
   if (k->has_reported_rest)
     return;
   k->has_reported_rest = 1;
-  forget_envelope(k);
-  report_message(k);
+  forget_skimmed_envelope(k);
+  report_skimmed_message(k);
 }
 
-static void report_envelope(pt_skim *k) {
+static void report_skimmed_envelope(pt_skim *k) {
   if (k->is_batch && (k->has_method || !(k->has_outcome || k->has_id)))
-    report_rest_of_batch(k);
+    report_rest_of_skimmed_batch(k);
   else
-    report_message(k);
+    report_skimmed_message(k);
 }
 
 /* Reports the envelope as soon as its kind is certain. A null result does not
 ** make a message an answer before all members are known: a method may follow.
 */
-static void report_if_known(pt_skim *k) {
+static void report_skimmed_if_known(pt_skim *k) {
   if (!k->is_item_reported && k->has_id &&
       (k->has_method || k->has_nonnull_outcome))
-    report_envelope(k);
+    report_skimmed_envelope(k);
 }
 
 /* Ends the scan. An id alone is not reported: it does not show whose id it is.
@@ -77,9 +77,9 @@ static void give_up_skimming(pt_skim *k) {
   k->state = AT_END;
   k->id_len = 0;
   if (k->is_batch && !k->has_reported)
-    report_rest_of_batch(k);
+    report_rest_of_skimmed_batch(k);
   else if (!k->has_reported)
-    report_message(k);
+    report_skimmed_message(k);
   k->is_done = 1;
 }
 
@@ -87,8 +87,8 @@ static void give_up_skimming(pt_skim *k) {
 
 /* Appends the text of a name or an id. If it is longer than `room`, *len
 ** becomes greater than `room`. */
-static void keep_bytes(const char *from, const char *to, char *out, size_t *len,
-                       size_t room) {
+static void keep_skimmed_bytes(const char *from, const char *to, char *out,
+                               size_t *len, size_t room) {
   size_t n = (size_t)(to - from), left = room + 1 - *len;
   if (n > left)
     n = left;
@@ -97,17 +97,18 @@ static void keep_bytes(const char *from, const char *to, char *out, size_t *len,
   *len += n;
 }
 
-static void keep_name_or_id(pt_skim *k, const char *from, const char *to) {
+static void keep_skimmed_name_or_id(pt_skim *k, const char *from,
+                                    const char *to) {
   if (k->state == IN_STRING && k->after == AT_COLON)
-    keep_bytes(from, to, k->name, &k->name_len, sizeof k->name);
+    keep_skimmed_bytes(from, to, k->name, &k->name_len, sizeof k->name);
   else if (k->depth == 0 && k->member == ID)
-    keep_bytes(from, to, k->id, &k->id_len, sizeof k->id);
+    keep_skimmed_bytes(from, to, k->id, &k->id_len, sizeof k->id);
 }
 
 /* Skips a string including its closing quote. Sets `*closed` if the quote was
 ** reached. */
-static const char *skip_string(pt_skim *k, const char *p, const char *end,
-                               int *closed) {
+static const char *skip_skimmed_string(pt_skim *k, const char *p,
+                                       const char *end, int *closed) {
   for (*closed = 0; p < end && !*closed; p++) {
     if (k->is_escaped) {
       k->is_escaped = 0;
@@ -135,7 +136,7 @@ static int member_by_name(const char *name, size_t len) {
 
 /* Returns the member for the name that was read. The name includes its closing
 ** quote; letters may be escaped. */
-static int member_of_name(const pt_skim *k) {
+static int skimmed_member_of_name(const pt_skim *k) {
   char plain[PT_SKIM_NAME];
   const char *close;
   pt_json_fault fault;
@@ -153,7 +154,7 @@ static int member_of_name(const pt_skim *k) {
 /* ====== Values ====== */
 
 /* Checks the id: only a complete string, number or null is an id. */
-static void end_id(pt_skim *k) {
+static void end_skimmed_id(pt_skim *k) {
   pt_json_fault fault;
   size_t len = k->id_len <= sizeof k->id ? k->id_len : 0;
   k->has_id = 1;
@@ -163,46 +164,47 @@ static void end_id(pt_skim *k) {
   k->id_len = len;
 }
 
-static void end_value(pt_skim *k) {
+static void end_skimmed_value(pt_skim *k) {
   k->state = k->is_in_envelope ? AFTER_VALUE : AFTER_ITEM;
   if (k->member != ID)
     return;
   k->member = OTHER;
-  end_id(k);
-  report_if_known(k);
+  end_skimmed_id(k);
+  report_skimmed_if_known(k);
 }
 
-static const char *read_string(pt_skim *k, const char *p, const char *end) {
+static const char *skim_string(pt_skim *k, const char *p, const char *end) {
   int closed;
-  const char *next = skip_string(k, p, end, &closed);
-  keep_name_or_id(k, p, next);
+  const char *next = skip_skimmed_string(k, p, end, &closed);
+  keep_skimmed_name_or_id(k, p, next);
   if (!closed)
     return next;
   k->state = k->after;
   if (k->state == AT_COLON)
-    k->member = member_of_name(k);
+    k->member = skimmed_member_of_name(k);
   else if (k->state != IN_NEST)
-    end_value(k);
+    end_skimmed_value(k);
   return next;
 }
 
-/* Bytes of numbers, true, false and null. end_id checks the text of an id. */
-static int is_scalar(char c) {
+/* Bytes of numbers, true, false and null. end_skimmed_id checks the text of an
+** id. */
+static int is_skimmed_scalar(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-' ||
          c == '+' || c == '.' || c == 'E';
 }
 
-static const char *read_scalar(pt_skim *k, const char *p, const char *end) {
+static const char *skim_scalar(pt_skim *k, const char *p, const char *end) {
   const char *next = p;
-  while (next < end && is_scalar(*next))
+  while (next < end && is_skimmed_scalar(*next))
     next++;
-  keep_name_or_id(k, p, next);
+  keep_skimmed_name_or_id(k, p, next);
   if (next < end)
-    end_value(k);
+    end_skimmed_value(k);
   return next;
 }
 
-static const char *read_nest(pt_skim *k, const char *p, const char *end) {
+static const char *skim_nest(pt_skim *k, const char *p, const char *end) {
   while (p < end && k->state == IN_NEST) {
     char c = *p++;
     if (c == '"') {
@@ -211,7 +213,7 @@ static const char *read_nest(pt_skim *k, const char *p, const char *end) {
     } else if (c == '{' || c == '[') {
       k->depth++;
     } else if ((c == '}' || c == ']') && --k->depth == 0) {
-      end_value(k);
+      end_skimmed_value(k);
     }
   }
   return p;
@@ -219,7 +221,7 @@ static const char *read_nest(pt_skim *k, const char *p, const char *end) {
 
 /* Records that a member has a value; `first` is the first byte of that value.
 */
-static void note_member(pt_skim *k, char first) {
+static void note_skimmed_member(pt_skim *k, char first) {
   if (k->member == METHOD)
     k->has_method = 1;
   if (k->member == OUTCOME) {
@@ -229,16 +231,16 @@ static void note_member(pt_skim *k, char first) {
   if (k->member == ID)
     k->id_len = 0;
   else
-    report_if_known(k);
+    report_skimmed_if_known(k);
 }
 
-static void begin_value(pt_skim *k, char c) {
-  if (c != '{' && c != '[' && c != '"' && !is_scalar(c)) {
+static void begin_skimmed_value(pt_skim *k, char c) {
+  if (c != '{' && c != '[' && c != '"' && !is_skimmed_scalar(c)) {
     give_up_skimming(k);
     return;
   }
   if (k->is_in_envelope)
-    note_member(k, c);
+    note_skimmed_member(k, c);
   if (c == '{' || c == '[') {
     k->state = IN_NEST;
     k->depth = 1;
@@ -246,76 +248,76 @@ static void begin_value(pt_skim *k, char c) {
   }
   k->state = c == '"' ? IN_STRING : IN_SCALAR;
   k->after = k->is_in_envelope ? AFTER_VALUE : AFTER_ITEM;
-  keep_name_or_id(k, &c, &c + 1);
+  keep_skimmed_name_or_id(k, &c, &c + 1);
 }
 
 /* ====== The envelope, and batches of them ====== */
 
-static void begin_envelope(pt_skim *k) {
-  forget_envelope(k);
+static void begin_skimmed_envelope(pt_skim *k) {
+  forget_skimmed_envelope(k);
   k->is_in_envelope = 1;
   k->is_item_reported = 0;
   k->state = AT_FIRST_NAME;
 }
 
-static void end_envelope(pt_skim *k) {
+static void end_skimmed_envelope(pt_skim *k) {
   k->is_in_envelope = 0;
   k->state = k->is_batch ? AFTER_ITEM : AT_END;
   if (!k->is_item_reported)
-    report_envelope(k);
+    report_skimmed_envelope(k);
 }
 
-static void begin_name(pt_skim *k) {
+static void begin_skimmed_name(pt_skim *k) {
   k->state = IN_STRING;
   k->after = AT_COLON;
   k->name_len = 0;
 }
 
-static void begin_batch(pt_skim *k) {
+static void begin_skimmed_batch(pt_skim *k) {
   k->is_batch = 1;
   k->state = AT_FIRST_ITEM;
 }
 
-static void end_batch(pt_skim *k) {
+static void end_skimmed_batch(pt_skim *k) {
   k->state = AT_END;
   if (!k->has_reported)
-    report_rest_of_batch(k);
+    report_rest_of_skimmed_batch(k);
   k->is_done = 1;
 }
 
-static void begin_item(pt_skim *k, char c) {
+static void begin_skimmed_item(pt_skim *k, char c) {
   if (c == '{') {
-    begin_envelope(k);
+    begin_skimmed_envelope(k);
     return;
   }
   k->member = OTHER;
-  begin_value(k, c);
+  begin_skimmed_value(k, c);
   if (!k->is_done)
-    report_rest_of_batch(k);
+    report_rest_of_skimmed_batch(k);
 }
 
 /* Handles a byte between names and values. Returns 0 if the byte is not allowed
 ** there. */
-static int handle_punctuation(pt_skim *k, char c) {
+static int skim_punctuation(pt_skim *k, char c) {
   int state = k->state;
   if (state == AT_START && c == '{')
-    begin_envelope(k);
+    begin_skimmed_envelope(k);
   else if (state == AT_START && c == '[')
-    begin_batch(k);
+    begin_skimmed_batch(k);
   else if ((state == AT_FIRST_ITEM || state == AFTER_ITEM) && c == ']')
-    end_batch(k);
+    end_skimmed_batch(k);
   else if (state == AT_FIRST_ITEM || state == AT_ITEM)
-    begin_item(k, c);
+    begin_skimmed_item(k, c);
   else if (state == AFTER_ITEM && c == ',')
     k->state = AT_ITEM;
   else if ((state == AT_FIRST_NAME || state == AFTER_VALUE) && c == '}')
-    end_envelope(k);
+    end_skimmed_envelope(k);
   else if ((state == AT_FIRST_NAME || state == AT_NAME) && c == '"')
-    begin_name(k);
+    begin_skimmed_name(k);
   else if (state == AT_COLON && c == ':')
     k->state = AT_VALUE;
   else if (state == AT_VALUE)
-    begin_value(k, c);
+    begin_skimmed_value(k, c);
   else if (state == AFTER_VALUE && c == ',')
     k->state = AT_NAME;
   else
@@ -323,28 +325,28 @@ static int handle_punctuation(pt_skim *k, char c) {
   return 1;
 }
 
-static const char *read_punctuation(pt_skim *k, const char *p,
-                                    const char *end) {
+static const char *skim_next_punctuation(pt_skim *k, const char *p,
+                                         const char *end) {
   p = pt_json_space(p, end);
   if (p == end)
     return p;
-  if (!handle_punctuation(k, *p))
+  if (!skim_punctuation(k, *p))
     give_up_skimming(k);
   return p + 1;
 }
 
 /* ====== Reading ====== */
 
-static const char *read_in_state(pt_skim *k, const char *p, const char *end) {
+static const char *skim_in_state(pt_skim *k, const char *p, const char *end) {
   switch (k->state) {
   case IN_STRING:
-    return read_string(k, p, end);
+    return skim_string(k, p, end);
   case IN_SCALAR:
-    return read_scalar(k, p, end);
+    return skim_scalar(k, p, end);
   case IN_NEST:
-    return read_nest(k, p, end);
+    return skim_nest(k, p, end);
   default:
-    return read_punctuation(k, p, end);
+    return skim_next_punctuation(k, p, end);
   }
 }
 
@@ -352,7 +354,7 @@ size_t pt_skim_read(pt_skim *k, const char *bytes, size_t len) {
   const char *p = bytes, *end = bytes + len;
   k->has_report = 0;
   while (p < end && !k->has_report && !k->is_done)
-    p = read_in_state(k, p, end);
+    p = skim_in_state(k, p, end);
   return k->has_report ? (size_t)(p - bytes) : len;
 }
 

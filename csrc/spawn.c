@@ -52,7 +52,8 @@ const char *const pt_spawn_stdio[3] = {"stdin", "stdout", "stderr"};
 /* Its descriptor of the program, if the plan has one. */
 #define PROGRAM 4
 
-static _Noreturn void give_up(int report, const char *step, const char *name) {
+static _Noreturn void give_up_child(int report, const char *step,
+                                    const char *name) {
   pt_spawn_failure failure = {step, name, errno};
   ssize_t n;
   do {
@@ -63,7 +64,7 @@ static _Noreturn void give_up(int report, const char *step, const char *name) {
 
 /* Exec would reset handlers, but keep ignored signals. This is done while all
 ** signals are blocked: a handler must never run in the child. */
-static void reset_handlers(void) {
+static void reset_child_signals(void) {
   struct sigaction act;
   int sig;
   memset(&act, 0, sizeof act);
@@ -72,13 +73,13 @@ static void reset_handlers(void) {
     sigaction(sig, &act, NULL); /* fails for signals that cannot be changed */
 }
 
-static void unblock_signals(void) {
+static void unblock_child_signals(void) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int join_group(pt_spawn_group group) {
+static int join_child_group(pt_spawn_group group) {
   switch (group) {
   case PT_SPAWN_OWN:
     return setpgid(0, 0);
@@ -89,7 +90,7 @@ static int join_group(pt_spawn_group group) {
   }
 }
 
-static int request_signal(int sig) {
+static int request_child_death_signal(int sig) {
 #if defined(__linux__)
   return prctl(PR_SET_PDEATHSIG, sig);
 #elif defined(__FreeBSD__)
@@ -107,7 +108,7 @@ static int arm_death_signal(int sig, pid_t parent) {
   pid_t now;
   if (sig == 0)
     return 0;
-  if (request_signal(sig) == -1)
+  if (request_child_death_signal(sig) == -1)
     return -1;
   now = getppid();
   if (now != parent && now != 0)
@@ -117,7 +118,7 @@ static int arm_death_signal(int sig, pid_t parent) {
 
 /* Opens /dev/null. Moves a source that is below 3 but not in its place, so that
 ** no step of `place_descriptor` overwrites the source of a later step. */
-static int prepare_source(int source, int target) {
+static int prepare_descriptor_source(int source, int target) {
   if (source == PT_SPAWN_NULL)
     source = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (source < 0 || source > 2 || source == target)
@@ -129,21 +130,21 @@ static int place_descriptor(int source, int target) {
   return source == target ? fcntl(target, F_SETFD, 0) : dup2(source, target);
 }
 
-static void arrange_stdio(const int sources[3], int report) {
+static void arrange_child_stdio(const int sources[3], int report) {
   int i, prepared[3];
   for (i = 0; i < 3; i++) {
-    prepared[i] = prepare_source(sources[i], i);
+    prepared[i] = prepare_descriptor_source(sources[i], i);
     if (prepared[i] == -1)
-      give_up(report, CANNOT_CONNECT, pt_spawn_stdio[i]);
+      give_up_child(report, CANNOT_CONNECT, pt_spawn_stdio[i]);
   }
   for (i = 0; i < 3; i++)
     if (place_descriptor(prepared[i], i) == -1)
-      give_up(report, CANNOT_CONNECT, pt_spawn_stdio[i]);
+      give_up_child(report, CANNOT_CONNECT, pt_spawn_stdio[i]);
 }
 
 static void move_to(int fd, int place, int report, const char *program) {
   if (fd != place && dup2(fd, place) == -1)
-    give_up(report, CANNOT_START, program);
+    give_up_child(report, CANNOT_START, program);
   fcntl(place, F_SETFD, FD_CLOEXEC);
 }
 
@@ -154,13 +155,13 @@ static void move_descriptors(const pt_spawn_plan *plan, int report) {
   if (program != -1)
     program = fcntl(program, F_DUPFD_CLOEXEC, PROGRAM + 1);
   if (program == -1 && plan->program != -1)
-    give_up(report, CANNOT_START, plan->argv[0]);
+    give_up_child(report, CANNOT_START, plan->argv[0]);
   move_to(report, REPORT, report, plan->argv[0]);
   if (program != -1)
     move_to(program, PROGRAM, REPORT, plan->argv[0]);
 }
 
-static inline void close_each(int first) {
+static inline void close_child_descriptors(int first) {
   struct rlimit limit;
   int fd, end = 65536;
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < (rlim_t)end)
@@ -169,7 +170,7 @@ static inline void close_each(int first) {
     close(fd);
 }
 
-static void close_from(int first) {
+static void close_descriptors_from(int first) {
 #if defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__)
   closefrom(first);
 #else
@@ -177,20 +178,20 @@ static void close_from(int first) {
   if (syscall(SYS_close_range, (unsigned)first, ~0U, 0U) == 0)
     return;
 #endif
-  close_each(first); /* Linux before 5.9, macOS */
+  close_child_descriptors(first); /* Linux before 5.9, macOS */
 #endif
 }
 
 /* Called after the descriptors are in place: with a small limit on descriptors
 ** those steps would fail. */
-static void set_limits(const pt_spawn_plan *plan) {
+static void set_child_limits(const pt_spawn_plan *plan) {
   int i;
   for (i = 0; i < plan->nlimits; i++) {
     struct rlimit limit;
     limit.rlim_cur = plan->limits[i].soft;
     limit.rlim_max = plan->limits[i].hard;
     if (setrlimit(plan->limits[i].resource, &limit) == -1)
-      give_up(REPORT, "cannot set the %s limit", plan->limits[i].name);
+      give_up_child(REPORT, "cannot set the %s limit", plan->limits[i].name);
   }
 }
 
@@ -203,7 +204,7 @@ static void take_sandbox_step(const pt_spawn_plan *plan, sandbox_step *take,
     return;
   step = take(plan->sandbox, &name);
   if (step != NULL)
-    give_up(report, step, name);
+    give_up_child(report, step, name);
 }
 
 static void execute_descriptor(char *const *argv, char *const *envp) {
@@ -225,28 +226,28 @@ static void execute_descriptor(char *const *argv, char *const *envp) {
 __attribute__((noinline)) static _Noreturn void
 become(const pt_spawn_plan *plan, const int sources[3], int report,
        pid_t parent) {
-  reset_handlers();
-  if (join_group(plan->group) == -1)
-    give_up(report, "cannot make a process group", NULL);
+  reset_child_signals();
+  if (join_child_group(plan->group) == -1)
+    give_up_child(report, "cannot make a process group", NULL);
   take_sandbox_step(plan, pt_sandbox_join, report);
   if (arm_death_signal(plan->death_signal, parent) == -1)
-    give_up(report, "cannot ask for a death signal", NULL);
-  arrange_stdio(sources, report);
+    give_up_child(report, "cannot ask for a death signal", NULL);
+  arrange_child_stdio(sources, report);
   if (plan->cwd != NULL && chdir(plan->cwd) == -1)
-    give_up(report, "cannot enter \"%s\"", plan->cwd);
+    give_up_child(report, "cannot enter \"%s\"", plan->cwd);
   take_sandbox_step(plan, pt_sandbox_confine, report);
   move_descriptors(plan, report);
-  close_from(plan->program == -1 ? REPORT + 1 : PROGRAM + 1);
-  set_limits(plan);
-  unblock_signals();
+  close_descriptors_from(plan->program == -1 ? REPORT + 1 : PROGRAM + 1);
+  set_child_limits(plan);
+  unblock_child_signals();
   if (plan->program != -1)
     execute_descriptor(plan->argv, plan->envp);
   else
     execve(plan->path, plan->argv, plan->envp);
-  give_up(REPORT,
-          plan->sandbox == NULL ? "cannot run \"%s\""
-                                : "cannot run \"%s\" in its sandbox",
-          plan->argv[0]);
+  give_up_child(REPORT,
+                plan->sandbox == NULL ? "cannot run \"%s\""
+                                      : "cannot run \"%s\" in its sandbox",
+                plan->argv[0]);
 }
 
 /* }====== */
@@ -264,31 +265,32 @@ typedef struct links {
   int ours[4];    /* our ends of these pipes */
 } links;
 
-static int set_failure(pt_spawn_failure *failure, const char *step,
-                       const char *name, int err) {
+static int set_spawn_failure(pt_spawn_failure *failure, const char *step,
+                             const char *name, int err) {
   *failure = (pt_spawn_failure){step, name, err};
   return -1;
 }
 
-static void close_ends(int ends[4]) {
+static void close_pipe_ends(int ends[4]) {
   int i;
   for (i = 0; i < 4; i++)
     pt_fd_close(&ends[i]);
 }
 
-static int is_open(int fd) { return fcntl(fd, F_GETFD) != -1; }
+static int is_descriptor_open(int fd) { return fcntl(fd, F_GETFD) != -1; }
 
 /* Called before any pipe is opened, because a pipe could get the number of a
 ** descriptor that the plan wants to inherit but that is closed. */
-static int find_sources(const pt_spawn_plan *plan, links *l,
-                        pt_spawn_failure *failure) {
+static int find_descriptor_sources(const pt_spawn_plan *plan, links *l,
+                                   pt_spawn_failure *failure) {
   int i;
   for (i = 0; i < 3; i++) {
     int source = plan->stdio[i];
     if (source == PT_SPAWN_INHERIT)
-      source = is_open(i) ? i : PT_SPAWN_NULL;
-    if (source >= 0 && !is_open(source))
-      return set_failure(failure, CANNOT_CONNECT, pt_spawn_stdio[i], EBADF);
+      source = is_descriptor_open(i) ? i : PT_SPAWN_NULL;
+    if (source >= 0 && !is_descriptor_open(source))
+      return set_spawn_failure(failure, CANNOT_CONNECT, pt_spawn_stdio[i],
+                               EBADF);
     l->sources[i] = source;
   }
   return 0;
@@ -296,7 +298,7 @@ static int find_sources(const pt_spawn_plan *plan, links *l,
 
 /* The child reads its stdin, and writes the other pipes. Returns 0 or an error
 ** number. */
-static int open_pipe(links *l, int i) {
+static int open_child_pipe(links *l, int i) {
   int ends[2], theirs = i == 0 ? 0 : 1;
   int err = pt_fd_pipe(ends);
   if (err == 0) {
@@ -306,11 +308,11 @@ static int open_pipe(links *l, int i) {
   return err;
 }
 
-static int open_pipes(const pt_spawn_plan *plan, links *l) {
-  int i, err = open_pipe(l, REPORT_PIPE);
+static int open_child_pipes(const pt_spawn_plan *plan, links *l) {
+  int i, err = open_child_pipe(l, REPORT_PIPE);
   for (i = 0; i < 3 && err == 0; i++)
     if (plan->stdio[i] == PT_SPAWN_PIPE) {
-      err = open_pipe(l, i);
+      err = open_child_pipe(l, i);
       l->sources[i] = l->theirs[i];
       if (err == 0)
         err = pt_fd_set_nonblocking(l->ours[i]);
@@ -331,7 +333,8 @@ static pid_t start_child(const pt_spawn_plan *plan, const links *l,
   return pid;
 }
 
-static pid_t start_undisturbed(const pt_spawn_plan *plan, const links *l) {
+static pid_t start_child_undisturbed(const pt_spawn_plan *plan,
+                                     const links *l) {
   sigset_t all, before;
   pid_t pid;
   int err;
@@ -346,7 +349,7 @@ static pid_t start_undisturbed(const pt_spawn_plan *plan, const links *l) {
 
 /* Returns 1 if the child has become the program; otherwise 0 with `failure`
 ** set. */
-static int await_exec(int report, pt_spawn_failure *failure) {
+static int await_child_exec(int report, pt_spawn_failure *failure) {
   ssize_t n;
   do {
     n = read(report, failure, sizeof *failure);
@@ -364,19 +367,20 @@ int pt_spawn(const pt_spawn_plan *plan, pt_spawn_child *child,
   links l = {{-1, -1, -1}, {-1, -1, -1, -1}, {-1, -1, -1, -1}};
   pid_t pid;
   int err;
-  if (find_sources(plan, &l, failure) == -1)
+  if (find_descriptor_sources(plan, &l, failure) == -1)
     return -1;
-  err = open_pipes(plan, &l);
-  pid = err == 0 ? start_undisturbed(plan, &l) : -1;
+  err = open_child_pipes(plan, &l);
+  pid = err == 0 ? start_child_undisturbed(plan, &l) : -1;
   if (pid == -1)
-    set_failure(failure, CANNOT_START, plan->argv[0], err != 0 ? err : errno);
-  close_ends(l.theirs);
-  if (pid != -1 && !await_exec(l.ours[REPORT_PIPE], failure)) {
+    set_spawn_failure(failure, CANNOT_START, plan->argv[0],
+                      err != 0 ? err : errno);
+  close_pipe_ends(l.theirs);
+  if (pid != -1 && !await_child_exec(l.ours[REPORT_PIPE], failure)) {
     reap_child(pid);
     pid = -1;
   }
   if (pid == -1) {
-    close_ends(l.ours);
+    close_pipe_ends(l.ours);
     return -1;
   }
   pt_fd_close(&l.ours[REPORT_PIPE]);
@@ -401,8 +405,8 @@ static int check_executable(const char *file) {
 }
 
 /* The result is absolute, because the child may enter another directory. */
-static int compose_path(const char *dir, size_t len, const char *name,
-                        char *file, size_t size) {
+static int compose_program_path(const char *dir, size_t len, const char *name,
+                                char *file, size_t size) {
   char here[PATH_MAX] = "";
   int n, is_absolute = len > 0 && dir[0] == '/';
   if (!is_absolute && getcwd(here, sizeof here) == NULL)
@@ -414,12 +418,12 @@ static int compose_path(const char *dir, size_t len, const char *name,
 
 /* Skips directories without the program. A program that exists but cannot be
 ** executed is the better reason to report. */
-static int search_path(const char *name, const char *path, char *file,
-                       size_t size) {
+static int search_program_path(const char *name, const char *path, char *file,
+                               size_t size) {
   int result = ENOENT;
   for (;;) {
     size_t len = strcspn(path, ":");
-    int err = compose_path(path, len, name, file, size);
+    int err = compose_program_path(path, len, name, file, size);
     if (err == 0)
       err = check_executable(file);
     if (err == 0)
@@ -436,7 +440,8 @@ int pt_spawn_find(const char *name, const char *path, char *file, size_t size) {
   if (name[0] == '\0')
     return ENOENT;
   if (strchr(name, '/') == NULL)
-    return search_path(name, path != NULL ? path : _PATH_DEFPATH, file, size);
+    return search_program_path(name, path != NULL ? path : _PATH_DEFPATH, file,
+                               size);
   if (strlen(name) >= size)
     return ENAMETOOLONG;
   strcpy(file, name);
@@ -473,13 +478,13 @@ int pt_process_has_ended(pid_t pid) {
 
 /* Whether the child is not reaped yet, which this does not change: its number
 ** is not reused before that. */
-static int is_ours(pid_t pid) {
+static int is_child_unreaped(pid_t pid) {
   siginfo_t info;
   return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 int pt_process_kill(pid_t pid, int sig, int group) {
-  if (!is_ours(pid) || kill(group ? -pid : pid, sig) == -1)
+  if (!is_child_unreaped(pid) || kill(group ? -pid : pid, sig) == -1)
     return errno;
   return 0;
 }
@@ -500,7 +505,7 @@ typedef struct entry {
 } entry;
 
 /* The process that a directory of /proc is about; 0 for other names. */
-static pid_t parse_pid(const char *name) {
+static pid_t parse_proc_pid(const char *name) {
   long pid = 0;
   while (*name >= '0' && *name <= '9' && pid <= INT_MAX / 10)
     pid = pid * 10 + (*name++ - '0');
@@ -509,7 +514,7 @@ static pid_t parse_pid(const char *name) {
 
 /* Whether the process is dead and only waits to be reaped, as the text of its
 ** file `stat` says. If it cannot be read, the process counts as alive. */
-static int is_zombie(int proc, pid_t pid) {
+static int is_zombie_process(int proc, pid_t pid) {
   char path[32], text[512], *p;
   ssize_t n;
   int fd;
@@ -544,7 +549,7 @@ static void kill_member(pid_t sid, int proc, pid_t pid, survey *found) {
   int signalled = signal_member(sid, pid);
   if (signalled == -1)
     found->has_missed |= errno == ESRCH;
-  else if (signalled && is_zombie(proc, pid))
+  else if (signalled && is_zombie_process(proc, pid))
     found->zombies = found->zombies * 31 + (uint64_t)pid;
   else
     found->nalive += signalled;
@@ -562,7 +567,7 @@ static survey kill_members(pid_t sid, int proc) {
   while ((n = syscall(SYS_getdents64, proc, &list, sizeof list)) > 0)
     for (at = 0; at < n;) {
       const entry *e = (const void *)(list.bytes + at);
-      pid_t pid = parse_pid(list.bytes + at + offsetof(entry, name));
+      pid_t pid = parse_proc_pid(list.bytes + at + offsetof(entry, name));
       if (pid > 0)
         kill_member(sid, proc, pid, &found);
       at += e->size;
@@ -572,7 +577,7 @@ static survey kill_members(pid_t sid, int proc) {
 
 /* A process that has ended may have started another one before. So the last two
 ** looks must find the same zombies, and nothing else. */
-static int is_settled(const survey *before, const survey *now) {
+static int is_session_settled(const survey *before, const survey *now) {
   return before->nalive == 0 && now->nalive == 0 && !now->has_missed &&
          now->zombies == before->zombies;
 }
@@ -586,7 +591,7 @@ void pt_session_kill(pid_t sid, int proc, double timeout) {
     now = kill_members(sid, proc);
     if (now.nalive > 0)
       nanosleep(&moment, NULL);
-  } while (!is_settled(&before, &now) && pt_clock_now() < deadline);
+  } while (!is_session_settled(&before, &now) && pt_clock_now() < deadline);
 }
 
 #else
