@@ -40,7 +40,7 @@ local connect = {}
 -- {====== Programs ======
 
 -- The error of a conversation with a program that has ended.
-local function exit_error(child, name)
+local function program_exit_error(child, name)
   local message, last_words = ("%s ended with %s"):format(name, errors.describe_exit(child.exit)), child:last_words()
   if last_words ~= "" then message = ("%s: %s"):format(message, last_words) end
   return errors.new("closed", message, { exit = child.exit, stderr = child.lines })
@@ -50,9 +50,9 @@ local function program_name(settings)
   return settings.name or (settings.command[1]:match "[^/]+$" or settings.command[1])
 end
 
-local function finish_with_exit(peer)
+local function finish_peer_with_exit(peer)
   if peer.ended then return end
-  local err = peer.close_error or exit_error(peer.child, peer.name)
+  local err = peer.close_error or program_exit_error(peer.child, peer.name)
   err.exit, err.noise = peer.child.exit, peer.noise
   peer:finish(err)
 end
@@ -60,7 +60,7 @@ end
 -- The output has ended, so the program will most likely exit now. The error has its exit status.
 local function explain_end_of_output(peer, err)
   tasks.start(function()
-    if peer.child:wait(LAST_WORDS) then return finish_with_exit(peer) end
+    if peer.child:wait(LAST_WORDS) then return finish_peer_with_exit(peer) end
     err.noise, err.stderr = peer.noise, peer.child.lines
     peer:finish(err)
   end)
@@ -70,7 +70,7 @@ end
 local function await_end_of_output(peer)
   if peer.ended or peer.is_ending then return end
   peer.stream:expect_end()
-  peer.exit_timer = loop.after(LAST_WORDS, finish_with_exit, peer)
+  peer.exit_timer = loop.after(LAST_WORDS, finish_peer_with_exit, peer)
 end
 
 local function stop_program(peer)
@@ -80,7 +80,7 @@ local function stop_program(peer)
     ask = peer.ask,
     close_input = function() peer:close_output() end,
   }
-  finish_with_exit(peer)
+  finish_peer_with_exit(peer)
   peer.child:close()
 end
 
@@ -109,7 +109,7 @@ local function spawn_program(settings, on_exit)
   return require("pintle.process").start(spawning)
 end
 
-local function open_program(settings)
+local function open_program_peer(settings)
   local peer
   local child, err = spawn_program(settings, function()
     if peer then await_end_of_output(peer) end
@@ -128,7 +128,7 @@ end
 
 -- }======
 
-local function open_stdio(settings)
+local function open_stdio_peer(settings)
   local input, output, kind = core.claim_stdio()
   if not input then return nil, errors.new(kind or "closed", output) end
   io.stdout:setvbuf "line"
@@ -139,20 +139,21 @@ local function open_stdio(settings)
   return peer, err
 end
 
-local function copy_options(given)
+local function copy_connect_options(given)
   local settings = {}
   for name, value in pairs(given) do settings[name] = value end
   return settings
 end
 
-local function open_socket(settings) return require("pintle.connect.socket").connect(settings) end
+local function open_socket_peer(settings) return require("pintle.connect.socket").connect(settings) end
 
 local OPEN = {
-  command = open_program, path = open_socket, host = open_socket, stdio = open_stdio, read = peers.open,
+  command = open_program_peer, path = open_socket_peer, host = open_socket_peer, stdio = open_stdio_peer,
+  read = peers.open,
 }
 
 -- Misuse is detected in lower layers. The error blames the call of the user instead.
-local function open_blaming_caller(open, settings, level)
+local function open_peer_blaming_caller(open, settings, level)
   local ok, peer, err = pcall(open, settings)
   if ok then return peer, err end
   if type(peer) ~= "string" then error(peer, 0) end
@@ -171,7 +172,7 @@ function connect.open(given)
     way = given[name] and name or way
   end
   if not way then error("connect to what? command, path, host and port, stdio, or read and write", 2) end
-  local peer, err = open_blaming_caller(OPEN[way], copy_options(given), 2)
+  local peer, err = open_peer_blaming_caller(OPEN[way], copy_connect_options(given), 2)
   return peer, err
 end
 
@@ -182,9 +183,9 @@ end
 function connect.pair(one, other)
   local left, right = assert(core.socketpair())
   local function open(given, descriptor)
-    local settings = copy_options(given or {})
+    local settings = copy_connect_options(given or {})
     settings.read, settings.write = descriptor, descriptor
-    return assert(open_blaming_caller(peers.open, settings, 3))
+    return assert(open_peer_blaming_caller(peers.open, settings, 3))
   end
   local here, there = open(one, left), open(other or one, right)
   return here, there

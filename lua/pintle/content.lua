@@ -26,7 +26,7 @@ local function copy_content_block(given, metatable)
   return setmetatable(copied, metatable)
 end
 
-local function check_block_string(block, name)
+local function check_content_string(block, name)
   local value = block[name]
   if type(value) == "string" then return true end
   return content_error("%s: a string expected, got %s", name, type(value))
@@ -44,10 +44,10 @@ local function set_base64_member(block, name)
   return true
 end
 
-local function check_media_block(block)
+local function check_content_media(block)
   local ok, message = set_base64_member(block, "data")
   if not ok then return nil, message end
-  return check_block_string(block, "mimeType")
+  return check_content_string(block, "mimeType")
 end
 
 ---The contents of a resource as they are sent: a table with `uri`, and `text` or `blob`.
@@ -56,12 +56,12 @@ end
 function content.resource(given)
   if type(given) ~= "table" then return content_error("a table expected, got %s", type(given)) end
   local resource = copy_content_block(given, RESOURCE)
-  local ok, message = check_block_string(resource, "uri")
+  local ok, message = check_content_string(resource, "uri")
   if ok and (resource.text == nil) == (resource.blob == nil) then
     ok, message = content_error "text or blob expected"
   end
   if ok and resource.text ~= nil then
-    ok, message = check_block_string(resource, "text")
+    ok, message = check_content_string(resource, "text")
   elseif ok then
     ok, message = set_base64_member(resource, "blob")
   end
@@ -70,13 +70,13 @@ function content.resource(given)
 end
 
 local CHECKS = {
-  text = function(block) return check_block_string(block, "text") end,
-  image = check_media_block,
-  audio = check_media_block,
+  text = function(block) return check_content_string(block, "text") end,
+  image = check_content_media,
+  audio = check_content_media,
   resource_link = function(block)
-    local ok, message = check_block_string(block, "uri")
+    local ok, message = check_content_string(block, "uri")
     if not ok then return nil, message end
-    return check_block_string(block, "name")
+    return check_content_string(block, "name")
   end,
   resource = function(block)
     local resource, message = content.resource(block.resource)
@@ -87,7 +87,7 @@ local CHECKS = {
 }
 
 -- Bytes have no address of their own: an embedded resource gets one from its place in the list.
-local function block_of_bytes(value, place)
+local function content_block_of_bytes(value, place)
   local mime_type, data = bytes.mime_type(value), bytes.base64(value)
   local kind = mime_type:match "^(%l+)/"
   if kind == "image" or kind == "audio" then
@@ -103,7 +103,7 @@ end
 ---@return table? block, string? message
 function content.block(item, place)
   if type(item) == "string" then return setmetatable({ type = "text", text = item }, BLOCK) end
-  if bytes.is(item) then return block_of_bytes(item, place or 1) end
+  if bytes.is(item) then return content_block_of_bytes(item, place or 1) end
   if type(item) ~= "table" then return content_error("a string, bytes or a table expected, got %s", type(item)) end
   local check = CHECKS[item.type]
   if not check then

@@ -104,7 +104,7 @@ function dialects.plugin_method(name)
   end
 end
 
-local function describe_option(value)
+local function describe_dialect_option(value)
   return type(value) == "string" and ("%q"):format(value) or core.json.kind(value)
 end
 
@@ -120,7 +120,7 @@ function dialects.check_options(options, allowed)
     local is_valid = core.json.kind(value) == expected
     if type(expected) == "function" then is_valid, expected = expected(value) end
     if not is_valid then
-      local message = ("options.%s: %s expected, got %s"):format(name, expected, describe_option(value))
+      local message = ("options.%s: %s expected, got %s"):format(name, expected, describe_dialect_option(value))
       return nil, errors.new("invalid", message)
     end
   end

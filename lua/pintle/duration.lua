@@ -18,12 +18,12 @@ local UNITS = {
   h = 3600 * SECOND,
 }
 
-local function escape_byte(byte) return ("\\x%02x"):format(byte:byte()) end
+local function escape_duration_byte(byte) return ("\\x%02x"):format(byte:byte()) end
 
 local function quote_duration(text)
   if #text > 64 then text = text:sub(1, 61) .. "..." end
-  text = text:gsub('[%c"\\]', escape_byte)
-  if not utf8.len(text) then text = text:gsub("[\x80-\xff]", escape_byte) end
+  text = text:gsub('[%c"\\]', escape_duration_byte)
+  if not utf8.len(text) then text = text:gsub("[\x80-\xff]", escape_duration_byte) end
   return '"' .. text .. '"'
 end
 
@@ -117,13 +117,13 @@ local function format_decimal(whole, rest, places)
   return (("%d.%0" .. places .. "d"):format(whole, rest):gsub("%.?0*$", ""))
 end
 
-local function format_milliseconds(nanoseconds)
+local function format_duration_milliseconds(nanoseconds)
   if nanoseconds < 1000 then return ("%dns"):format(nanoseconds) end
   if nanoseconds < 1000000 then return format_decimal(nanoseconds // 1000, nanoseconds % 1000, 3) .. "\u{B5}s" end
   return format_decimal(nanoseconds // 1000000, nanoseconds % 1000000, 6) .. "ms"
 end
 
-local function format_hours(seconds, nanoseconds)
+local function format_duration_hours(seconds, nanoseconds)
   local text = format_decimal(seconds % 60, nanoseconds, 9) .. "s"
   if seconds >= 60 then text = ("%dm%s"):format(seconds // 60 % 60, text) end
   if seconds >= 3600 then text = ("%dh%s"):format(seconds // 3600, text) end
@@ -139,7 +139,7 @@ function duration.format(seconds)
   local whole, nanoseconds = split_nanoseconds(seconds)
   if not whole then error("no duration is " .. seconds .. " seconds long", 2) end
   if whole == 0 and nanoseconds == 0 then return "0s" end
-  local text = whole == 0 and format_milliseconds(nanoseconds) or format_hours(whole, nanoseconds)
+  local text = whole == 0 and format_duration_milliseconds(nanoseconds) or format_duration_hours(whole, nanoseconds)
   return seconds < 0 and "-" .. text or text
 end
 

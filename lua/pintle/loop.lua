@@ -39,7 +39,7 @@ function loop.call(fn, ...) return xpcall(fn, report_raised_error, ...) end
 local busy_checks = {} ---@type fun()[]
 
 -- An error that `object.tick` raises passes through the code that computes.
-local function watchdog_tick()
+local function call_watchdog_tick()
   for i = 1, #busy_checks do busy_checks[i]() end
   local object = loop.current()
   if object and object.tick then object:tick() end
@@ -51,7 +51,7 @@ local function watchdog_must_abort()
   return object and object.must_abort or false
 end
 
-core.watchdog(watchdog_tick, watchdog_must_abort)
+core.watchdog(call_watchdog_tick, watchdog_must_abort)
 
 ---Calls `fn()` about every 50 ms while a task computes without waiting and the loop cannot turn.
 ---@param fn fun()

@@ -72,7 +72,7 @@ end
 
 local function is_blank_text(value) return type(value) ~= "string" or value:find "%S" == nil end
 
-local function is_list(value)
+local function is_manifest_list(value)
   if type(value) ~= "table" then return false end
   local n = 0
   for _ in pairs(value) do n = n + 1 end
@@ -85,7 +85,7 @@ local function read_text_member(report, where, value)
 end
 
 local function read_list_member(report, where, value, items)
-  if value == nil or is_list(value) then return value or {} end
+  if value == nil or is_manifest_list(value) then return value or {} end
   report("%s: a list of %s expected", where, items)
   return {}
 end
@@ -159,19 +159,19 @@ end
 
 -- {====== Declared by the author ======
 
-local function check_declaration_types(where, given, types, level)
+local function check_manifest_types(where, given, types, level)
   if type(given) ~= "table" then error(("%s: a table expected, got %s"):format(where, type(given)), level + 1) end
   options.check_types(where, given, types, level + 1)
 end
 
-local function check_declared_name(where, value)
+local function check_manifest_name(where, value)
   if value == nil then raise_mistake("%s is missing", where) end
   if is_blank_text(read_text_member(raise_mistake, where, value)) then raise_mistake("%s is blank", where) end
   return value
 end
 
 -- The dialects themselves check what is in the tables.
-local function check_dialect_options(where, given)
+local function check_manifest_dialect_options(where, given)
   for name, own in pairs(given or {}) do
     if type(name) ~= "string" or type(own) ~= "table" then
       raise_mistake("%s: tables by the names of dialects expected", where)
@@ -180,16 +180,16 @@ local function check_dialect_options(where, given)
   return given or {}
 end
 
-local function declare_plugin_members(self, given)
-  self.name = check_declared_name("plugin: name", given.name)
-  self.version = check_declared_name("plugin: version", given.version)
+local function declare_manifest_members(self, given)
+  self.name = check_manifest_name("plugin: name", given.name)
+  self.version = check_manifest_name("plugin: version", given.version)
   if not manifest.is_semantic(self.version) then
     raise_mistake("plugin: version: %q is no semantic version, such as 1.0.0 or 2.1.0-rc.1", self.version)
   end
   self.description = given.description
   self.requires = read_requires(raise_mistake, "plugin: requires", given.requires)
   self.capabilities = read_capabilities(raise_mistake, "plugin: capabilities", given.capabilities)
-  self.dialects = check_dialect_options("plugin: dialects", given.dialects)
+  self.dialects = check_manifest_dialect_options("plugin: dialects", given.dialects)
 end
 
 local TYPES = {
@@ -213,12 +213,12 @@ local TYPES = {
 function manifest.new(given, level)
   local self = new_manifest()
   level = (level or 1) + 1
-  check_declaration_types("plugin", given, TYPES, level)
-  call_blaming_author(level, declare_plugin_members, self, given)
+  check_manifest_types("plugin", given, TYPES, level)
+  call_blaming_author(level, declare_manifest_members, self, given)
   return self
 end
 
-local function compile_declared_schema(where, given, is_object, what)
+local function compile_manifest_schema(where, given, is_object, what)
   if not is_object then
     raise_mistake('%s: a schema of the type "object" expected, because %s have names', where, what)
   end
@@ -232,23 +232,23 @@ local function allows_argument_objects(params)
   return values.is_object(params) and (params.type == nil or values.allows_type(params, "object"))
 end
 
-local function compile_outputs_schema(where, outputs)
+local function compile_manifest_outputs_schema(where, outputs)
   local is_object = type(outputs) == "table" and outputs.type == "object"
-  return compile_declared_schema(where .. ": outputs", outputs, is_object, "outputs")
+  return compile_manifest_schema(where .. ": outputs", outputs, is_object, "outputs")
 end
 
-local function declare_operation(self, where, name, given)
-  check_declared_name("operation: name", name)
+local function declare_manifest_operation(self, where, name, given)
+  check_manifest_name("operation: name", name)
   if self.operations[name] then raise_mistake("%s is already declared", where) end
   local params, outputs = given.params, given.outputs
   if params == nil then params = { type = "object" } end
   append_operation(self, {
     name = name, params = params, outputs = outputs, description = given.description,
     requires = read_requires(raise_mistake, where .. ": requires", given.requires),
-    dialects = check_dialect_options(where .. ": dialects", given.dialects),
-    validate = compile_declared_schema(where .. ": params", params, allows_argument_objects(params),
+    dialects = check_manifest_dialect_options(where .. ": dialects", given.dialects),
+    validate = compile_manifest_schema(where .. ": params", params, allows_argument_objects(params),
       "arguments"),
-    validate_outputs = outputs ~= nil and compile_outputs_schema(where, outputs) or nil,
+    validate_outputs = outputs ~= nil and compile_manifest_outputs_schema(where, outputs) or nil,
   })
 end
 
@@ -269,8 +269,8 @@ local OPERATION_TYPES = { description = "string", params = true, outputs = true,
 function methods:add(name, given, level)
   local where = ("operation %q"):format(tostring(name))
   level = (level or 1) + 1
-  check_declaration_types(where, given, OPERATION_TYPES, level)
-  call_blaming_author(level, declare_operation, self, where, name, given)
+  check_manifest_types(where, given, OPERATION_TYPES, level)
+  call_blaming_author(level, declare_manifest_operation, self, where, name, given)
 end
 
 ---Removes an operation.

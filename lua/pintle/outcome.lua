@@ -20,7 +20,7 @@ end
 local KINDS = { message = "string", outputs = "object" }
 
 -- Whether a result has the form that pintle plugins send.
-local function has_pintle_form(value)
+local function outcome_has_pintle_form(value)
   if json.kind(value) ~= "object" then return false end
   for name, member in pairs(value) do
     if json.kind(member) ~= KINDS[name] then return false end
@@ -35,7 +35,7 @@ function outcomes.read(value)
   local outcome = { success = true, result = value }
   if type(value) == "string" then
     outcome.message = value
-  elseif has_pintle_form(value) then
+  elseif outcome_has_pintle_form(value) then
     outcome.message, outcome.outputs = value.message, value.outputs
   end
   return outcome

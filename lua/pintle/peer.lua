@@ -145,14 +145,14 @@ function request_methods:set_deadline(seconds, what)
   loop.set_deadline(self, seconds)
 end
 
-local function format_request_seconds(seconds)
+local function format_peer_request_seconds(seconds)
   if seconds < 1 then return ("%gms"):format(seconds * 1000) end
   return ("%gs"):format(seconds)
 end
 
 ---@private
 function request_methods:expire()
-  local message = ("%s timed out after %s"):format(self.what, format_request_seconds(self.allowed))
+  local message = ("%s timed out after %s"):format(self.what, format_peer_request_seconds(self.allowed))
   self:stop(errors.new("timeout", message, { elapsed = self.allowed }))
 end
 
@@ -205,7 +205,7 @@ function call_methods:cancel(reason)
   if self.peer.stream:complete_call(self.id, nil, err) then policy.withdrawn(self.peer, self.id, err) end
 end
 
-local function check_method_name(method)
+local function check_peer_method_name(method)
   if type(method) ~= "string" then error("method: string expected, got " .. type(method), 3) end
 end
 
@@ -215,7 +215,7 @@ end
 ---@param given? { timeout?: number|false, on_progress?: fun(...) }
 ---@return pintle.call
 function methods:begin(method, params, given)
-  check_method_name(method)
+  check_peer_method_name(method)
   local timeout, sent, token = policy.read_options(self, params, given or {})
   local answered = loop.event()
   if token then answered:on_set(function() self.listeners[token] = nil end) end
@@ -229,7 +229,7 @@ end
 
 -- {====== Handlers ======
 
-local function check_handler(handler)
+local function check_peer_handler(handler)
   local metatable_of = getmetatable(handler)
   local is_callable = type(handler) == "function" or type(metatable_of) == "table" and metatable_of.__call
   if handler ~= nil and not is_callable then error("handler: function expected, got " .. type(handler), 3) end
@@ -240,8 +240,8 @@ end
 ---@param method string
 ---@param handler pintle.handler?
 function methods:on(method, handler)
-  check_method_name(method)
-  check_handler(handler)
+  check_peer_method_name(method)
+  check_peer_handler(handler)
   self.handlers[method] = handler
 end
 
@@ -253,7 +253,7 @@ end
 ---Sets the handler of all other methods; `ctx.method` is the method.
 ---@param handler pintle.handler?
 function methods:on_unknown(handler)
-  check_handler(handler)
+  check_peer_handler(handler)
   self.unknown_handler = handler
 end
 
@@ -268,7 +268,7 @@ function methods:on_first(fn)
   policy.update_stream(self)
 end
 
-local function with_default_error_codes(codes)
+local function with_default_peer_error_codes(codes)
   local all = {}
   for _, set in ipairs { DEFAULT_CODES, codes } do
     for kind, code in pairs(set) do all[kind] = code end
@@ -276,7 +276,7 @@ local function with_default_error_codes(codes)
   return all
 end
 
-local function set_control_methods(self)
+local function set_peer_control_methods(self)
   local controls = self.controls
   for method in pairs(controls) do controls[method] = nil end
   if self.cancellation then controls[self.cancellation.method] = policy.cancel end
@@ -284,11 +284,11 @@ local function set_control_methods(self)
 end
 
 -- The conventions that the stream does not need.
-local function set_conventions(self, conventions)
+local function set_peer_conventions(self, conventions)
   if conventions.cancellation ~= nil then self.cancellation = conventions.cancellation end
   if conventions.progress then self.progress = conventions.progress end
-  if conventions.codes then self.codes = with_default_error_codes(conventions.codes) end
-  set_control_methods(self)
+  if conventions.codes then self.codes = with_default_peer_error_codes(conventions.codes) end
+  set_peer_control_methods(self)
 end
 
 local ENVELOPE_OPTIONS = "ids extra header ordered big_integers repeated "
@@ -304,7 +304,7 @@ end
 ---@param ways pintle.conventions
 ---@return true?, pintle.error? err what is wrong with the message by which it was recognised
 function methods:adopt(conventions)
-  set_conventions(self, conventions)
+  set_peer_conventions(self, conventions)
   local ok, message, kind = self.stream:set_envelope(pick_peer_options(conventions, ENVELOPE_OPTIONS))
   if not ok then return nil, errors.new(kind, "Invalid Request: " .. message, { code = INVALID_REQUEST }) end
   return true
@@ -413,7 +413,7 @@ local function open_peer_stream(self, given)
   return stream
 end
 
-local function new_peer(given)
+local function new_peer_object(given)
   local self = {
     name = given.name, timeout = given.timeout, linger = given.linger or LINGER_TIMEOUT, traceback = given.traceback,
     answer_noise = given.answer_noise, on_noise = given.on_noise, on_error = given.on_error, explain = given.explain,
@@ -435,11 +435,11 @@ end
 function peers.open(given)
   options.check_names(given.limits or {}, LIMITS, 2)
   policy.check_timeout(given.timeout, 2)
-  local self = new_peer(given)
+  local self = new_peer_object(given)
   local stream, err = open_peer_stream(self, given)
   if not stream then return nil, err end
   self.stream = stream
-  set_conventions(self, given)
+  set_peer_conventions(self, given)
   self.stream:begin()
   if self.ended then return nil, self.ended end
   self.on_close = given.on_close

@@ -37,7 +37,7 @@ local function check_author_function(where, fn)
   if type(fn) ~= "function" then error(("%s: a function expected, got %s"):format(where, type(fn)), 3) end
 end
 
-local function check_operation_options(self, name, operation, level)
+local function check_plugin_operation_options(self, name, operation, level)
   for dialect_name, own in pairs(operation.dialects) do
     local dialect = dialects.get(dialect_name)
     local problem = dialect and dialect.check_operation and dialect.check_operation(own)
@@ -49,7 +49,7 @@ local function check_operation_options(self, name, operation, level)
 end
 
 -- Only some protocols let a plugin change its operations while it serves.
-local function announce_change(self)
+local function announce_operation_change(self)
   for server in pairs(self.servers) do server:operations_changed() end
 end
 
@@ -62,10 +62,10 @@ function methods:operation(name, spec, fn)
   check_author_function(("operation %q"):format(tostring(name)), fn)
   self.manifest:add(name, spec, 2)
   local operation, info = self.manifest.operations[name], debug.getinfo(fn, "u")
-  check_operation_options(self, name, operation, 2)
+  check_plugin_operation_options(self, name, operation, 2)
   operation.fn, operation.takes_context = fn, info.nparams > 1 or info.isvararg
   if #operation.requires > 0 then self.has_requirements = true end
-  announce_change(self)
+  announce_operation_change(self)
 end
 
 ---Removes an operation, also while the plugin serves. Calls that run go on. Hosts whose protocol has a fixed manifest
@@ -76,7 +76,7 @@ function methods:remove_operation(name)
     error(("remove_operation: there is no operation %q"):format(tostring(name)), 2)
   end
   self.manifest:remove(name)
-  announce_change(self)
+  announce_operation_change(self)
 end
 
 ---Handles a method of the protocol that is no operation and that the dialect does not handle. The function returns a
@@ -162,7 +162,7 @@ local OPTIONS = {
 }
 
 -- Returns the dialect, if there is one in the options.
-local function check_serve_options(options)
+local function check_plugin_serve_options(options)
   option_checks.check_types("serve", options, OPTIONS, 3)
   if (options.read == nil) ~= (options.write == nil) then
     error("serve: read and write have to be given together", 3)
@@ -173,38 +173,38 @@ local function check_serve_options(options)
 end
 
 -- Returns the exit status.
-local function print_complaint(self, message, status)
+local function print_plugin_complaint(self, message, status)
   io.stderr:write(("%s: %s\n"):format(self.manifest.name, message))
   return status
 end
 
 -- Most hosts start plugins without arguments.
-local function parse_command_line(given)
+local function parse_plugin_command_line(given)
   if given[1] ~= nil or os.getenv "PINTLE_DIALECT" then return command.parse(given) end
   return { action = "serve", others = {}, is_forced = false }
 end
 
-local function start_serving(self, options, dialect)
+local function start_serving_plugin(self, options, dialect)
   local read, write, is_terminal = options.read, options.write, false
   if not read then
     is_terminal = core.isatty(0)
     read, write = claim_protocol_stdio()
-    if not read then return print_complaint(self, write, FAILED) end
+    if not read then return print_plugin_complaint(self, write, FAILED) end
   end
-  local parsed, message = parse_command_line(options.arguments or not options.read and arg or {})
-  if not parsed then return print_complaint(self, message, MISUSED) end
+  local parsed, message = parse_plugin_command_line(options.arguments or not options.read and arg or {})
+  if not parsed then return print_plugin_complaint(self, message, MISUSED) end
   self.arguments, parsed.dialect = parsed.others, dialect or parsed.dialect
   if is_terminal and not parsed.is_forced and parsed.action == "serve" then parsed.action = "greeting" end
   local status, err
   if parsed.action ~= "serve" then
     status, err = command.show(self, parsed, write)
-    return err and print_complaint(self, err, status) or status
+    return err and print_plugin_complaint(self, err, status) or status
   end
   status, err = servers.run(self, {
     read = read, write = write, dialect = parsed.dialect, config = options.config or parsed.config,
     drain = options.drain, limits = options.limits, fold_lines = not options.read and fold_stderr_lines or nil,
   })
-  return status or print_complaint(self, tostring(err), FAILED)
+  return status or print_plugin_complaint(self, tostring(err), FAILED)
 end
 
 ---Serves a host until it asks the plugin to end or closes the connection, and ends the process. The status is 0, or 1
@@ -213,8 +213,8 @@ end
 ---@return integer status only with `exit = false`
 function methods:serve(options)
   options = options or {}
-  local dialect = check_serve_options(options)
-  local status = start_serving(self, options, dialect)
+  local dialect = check_plugin_serve_options(options)
+  local status = start_serving_plugin(self, options, dialect)
   if options.exit == false then return status end
   os.exit(status, true)
 end
@@ -222,7 +222,7 @@ end
 -- }======
 
 -- The options of a dialect may also change what other dialects do.
-local function declare_to_dialects(self, level)
+local function declare_plugin_to_dialects(self, level)
   for name, own in pairs(self.manifest.dialects) do
     local dialect = dialects.get(name)
     local problem = dialect and dialect.declare and dialect.declare(self, own)
@@ -241,7 +241,7 @@ function plugins.new(given)
     servers = {},
     has_requirements = #manifest.requires > 0,
   }, metatable)
-  declare_to_dialects(self, 2)
+  declare_plugin_to_dialects(self, 2)
   return self
 end
 

@@ -69,34 +69,34 @@ local EXECUTE = '{"jsonrpc":"2.0","id":1,"method":"execute","params":{"operation
 
 describe("the source that is parsed", function()
   it("to compile a schema", function()
-    assert_parsed(28000, "pintle.schema.validation pintle.schema.references pintle.schema.errors",
+    assert_parsed(28150, "pintle.schema.validation pintle.schema.references pintle.schema.errors",
       { "-e", COMPILE .. SAY_SO })
   end)
 
   it("to use it", function()
-    assert_parsed(28000, "pintle.schema.validation pintle.schema.assertions pintle.schema.errors",
+    assert_parsed(28150, "pintle.schema.validation pintle.schema.assertions pintle.schema.errors",
       { "-e", COMPILE .. "assert(validate { name = 'Ada' })" .. SAY_SO })
   end)
 
   it("by a peer that answers", function()
-    assert_parsed(66500, "pintle.connect.socket pintle.process", { "-e", ECHO },
+    assert_parsed(67600, "pintle.connect.socket pintle.process", { "-e", ECHO },
       '{"jsonrpc":"2.0","id":1,"method":"echo"}')
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(156250, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
+    assert_parsed(157450, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
       pintle.process pintle.schema.validation pintle.bytes]], GREETER, INITIALIZE)
   end)
 
   it("by a plugin until it is initialized by an AI client", function()
-    assert_parsed(170700, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
+    assert_parsed(172000, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
       pintle.dialect.mcp.declarations pintle.dialect.mcp.catalog pintle.dialect.mcp.questions
       pintle.dialect.mcp.notifications pintle.content pintle.plugin.command pintle.plugin.folding]],
       GREETER, MCP_INITIALIZE)
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(172450, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
+    assert_parsed(173800, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
       GREETER, EXECUTE)
   end)
 
@@ -106,17 +106,17 @@ describe("the source that is parsed", function()
   end)
 
   it("by the command until it has described a plugin", function()
-    assert_parsed(537000, "pintle.cli.call pintle.cli.check pintle.cli.new pintle.cli.recording pintle.cli.run",
+    assert_parsed(538000, "pintle.cli.call pintle.cli.check pintle.cli.new pintle.cli.recording pintle.cli.run",
       { "bin/pintle", "inspect", "-d", "gevals", "lua5.4", "spec/support/plugins/greeter.lua" })
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(355700, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover",
+    assert_parsed(358900, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover",
       { "-e", HOST:format "gevals" .. SAY_SO })
   end)
 
   it("by a host until an MCP server has executed an operation", function()
-    assert_parsed(396000, [[pintle.plugin pintle.dialect.mcp.plugin pintle.dialect.mcp.era
+    assert_parsed(400000, [[pintle.plugin pintle.dialect.mcp.plugin pintle.dialect.mcp.era
       pintle.dialect.mcp.declarations pintle.dialect.mcp.catalog pintle.dialect.mcp.handle
       pintle.dialect.mcp.subscriptions]],
       { "-e", HOST:format "mcp" .. SAY_SO })

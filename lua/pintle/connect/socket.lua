@@ -17,7 +17,7 @@ local socket = {}
 
 -- {====== Connecting ======
 
-local function wait_until_connected(descriptor, where)
+local function wait_until_socket_connected(descriptor, where)
   local number, is_connected = descriptor:fileno(), loop.event()
   local watcher = { on_ready = function() is_connected:set(true) end }
   local ok, message, kind = loop.watch(number, "w", watcher)
@@ -32,7 +32,7 @@ local function wait_until_connected(descriptor, where)
 end
 
 -- The system itself waits for a TCP server whose queue is full, but not for a Unix socket.
-local function connect_with_retries(place)
+local function connect_socket_with_retries(place)
   local give_up = loop.now() + CONNECTING
   while true do
     local descriptor, pending, kind = core.connect(place)
@@ -48,10 +48,11 @@ end
 ---@return pintle.peer?, pintle.error?
 function socket.connect(settings)
   local where = settings.path or ("%s:%s"):format(settings.host, settings.port)
-  local descriptor, pending = connect_with_retries { path = settings.path, host = settings.host, port = settings.port }
+  local place = { path = settings.path, host = settings.host, port = settings.port }
+  local descriptor, pending = connect_socket_with_retries(place)
   if not descriptor then return nil, pending end
   if pending then
-    local ok, err = wait_until_connected(descriptor, where)
+    local ok, err = wait_until_socket_connected(descriptor, where)
     if not ok then
       descriptor:close()
       return nil, err
@@ -74,25 +75,25 @@ local methods = {}
 
 local metatable = { __name = "pintle.listener", __index = methods }
 
-local function open_accepted(listener, descriptor)
+local function open_accepted_peer(listener, descriptor)
   local settings = { read = descriptor, write = descriptor, answer_noise = true }
   for name, value in pairs(listener.settings) do settings[name] = value end
   tasks.start(function() listener.on_peer(assert(peers.open(settings))) end)
 end
 
 -- A connection cannot be accepted, most likely because there are no descriptors left. It is tried again after a pause.
-local function pause_accepting(listener)
+local function pause_accepting_sockets(listener)
   loop.unwatch(listener.socket:fileno(), listener.watcher)
   listener.timer = loop.after(PAUSE, listener.watch, listener)
 end
 
-local function accept_connections(listener)
+local function accept_sockets(listener)
   local descriptor
   repeat
     descriptor = core.accept(listener.socket)
-    if descriptor then open_accepted(listener, descriptor) end
+    if descriptor then open_accepted_peer(listener, descriptor) end
   until not descriptor or listener.socket:closed()
-  if descriptor == nil then pause_accepting(listener) end
+  if descriptor == nil then pause_accepting_sockets(listener) end
 end
 
 ---@private
@@ -102,7 +103,7 @@ function methods:watch()
 end
 
 -- Keeps a task alive while the listener is open, so that `pintle.run` waits for it.
-local function wait_until_closed(listener) listener.closed:wait() end
+local function wait_until_listener_closed(listener) listener.closed:wait() end
 
 ---Stops listening. Accepted peers stay open. Closing twice is fine.
 function methods:close()
@@ -135,9 +136,9 @@ function socket.listen(given, on_peer)
     socket = listening, settings = settings, on_peer = on_peer, closed = loop.event(),
   }, metatable)
   for name, value in pairs(core.address(listening)) do listener[name] = value end
-  listener.watcher = { on_ready = function() accept_connections(listener) end }
+  listener.watcher = { on_ready = function() accept_sockets(listener) end }
   assert(listener:watch())
-  tasks.start(wait_until_closed, listener)
+  tasks.start(wait_until_listener_closed, listener)
   return listener
 end
 

@@ -6,7 +6,7 @@ local function is_lsp_initialize(params)
   return type(params) == "table" and (params.capabilities ~= nil or params.processId ~= nil)
 end
 
-local function progress_fraction(value)
+local function lsp_progress_fraction(value)
   if value.kind == "end" then return 1 end
   return type(value.percentage) == "number" and value.percentage / 100 or nil
 end
@@ -29,7 +29,7 @@ return {
       local number = type(params.token) == "string" and params.token:match "^pintle%-(%d+)$"
       local value = type(params.value) == "table" and params.value or {}
       local message = type(value.message) == "string" and value.message or nil
-      return math.tointeger(tonumber(number)), progress_fraction(value), message, value
+      return math.tointeger(tonumber(number)), lsp_progress_fraction(value), message, value
     end,
   },
   recognises = function(method, params, framing)

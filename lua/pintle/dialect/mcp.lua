@@ -11,7 +11,7 @@ local METHODS = {
 }
 local PREFIXES = { tools = true, resources = true, prompts = true, tasks = true, notifications = "perhaps" }
 
-local function has_modern_meta(params)
+local function has_modern_mcp_meta(params)
   local meta = type(params) == "table" and params._meta
   return type(meta) == "table" and meta[VERSION] ~= nil
 end
@@ -36,7 +36,7 @@ return {
   }),
   recognises = function(method, params, framing)
     if framing ~= "line" then return false end
-    if has_modern_meta(params) then return true end
+    if has_modern_mcp_meta(params) then return true end
     if method == "initialize" then return is_mcp_handshake(params) end
     return METHODS[method] or PREFIXES[method:match "^(%a+)/"] or false
   end,

@@ -38,7 +38,7 @@ end
 -- {====== Starting ======
 
 -- The checksum of the program itself is checked by core.spawn, on the descriptor that it executes.
-local function check_sha256_sums(sums)
+local function check_instance_sha256(sums)
   for path, wanted in pairs(type(sums) == "table" and sums or {}) do
     local sum, message = core.sha256(path)
     if not sum then return nil, errors.new("spawn", message) end
@@ -49,7 +49,7 @@ local function check_sha256_sums(sums)
   return true
 end
 
-local function find_sandbox(spec)
+local function find_instance_sandbox(spec)
   if not spec.sandbox then return spec.sandbox end
   local manifest_json = type(spec.discovered_manifest) == "table" and spec.discovered_manifest or {}
   local sandbox, message = require("pintle.process.sandbox").grant(spec.sandbox, manifest_json.sandbox)
@@ -57,7 +57,7 @@ local function find_sandbox(spec)
   return sandbox
 end
 
-local function open_peer(self, spec)
+local function open_instance_peer(self, spec)
   local dialect, open = self.dialect, spec.open or connect.open
   return open {
     command = spec.command, env = spec.env, inherit = spec.inherit, cwd = spec.cwd, name = self.name,
@@ -80,28 +80,28 @@ local function open_peer(self, spec)
 end
 
 -- The peer makes no context for a handler with one parameter, so the bound one has one parameter, too.
-local function bind_handler(self, handler)
+local function bind_instance_handler(self, handler)
   if debug.getinfo(handler, "u").nparams < 3 then return function(params) return handler(self, params) end end
   return function(params, ctx) return handler(self, params, ctx) end
 end
 
 -- The user's handlers may replace those in `defaults`.
-local function add_handlers(self)
+local function add_instance_handlers(self)
   local host = self.dialect.host
   for _, handlers in ipairs { host.handlers, host.defaults } do
-    for method, handler in pairs(handlers) do self.peer:on(method, bind_handler(self, handler)) end
+    for method, handler in pairs(handlers) do self.peer:on(method, bind_instance_handler(self, handler)) end
   end
   for method, handler in pairs(self.handlers) do self.peer:on(method, handler) end
 end
 
-local function remove_handlers(self)
+local function remove_instance_handlers(self)
   local host = self.dialect.host
   for _, handlers in ipairs { host.handlers, host.defaults } do
     for method in pairs(handlers) do self.peer:on(method, nil) end
   end
 end
 
-local function set_dialect(self, dialect)
+local function set_instance_dialect(self, dialect)
   self.dialect, self.execute, self.call_by_dialect, self.state = dialect, dialect.host.execute, dialect.host.call, {}
 end
 
@@ -118,12 +118,12 @@ function methods:speak(dialect)
     if dialect[name] ~= nil then ways[name] = dialect[name] end
   end
   assert(self.peer:adopt(ways))
-  remove_handlers(self)
-  set_dialect(self, dialect)
-  add_handlers(self)
+  remove_instance_handlers(self)
+  set_instance_dialect(self, dialect)
+  add_instance_handlers(self)
 end
 
-local function quote_noise(text)
+local function quote_instance_noise(text)
   local short = #text > 200 and text:sub(1, 200) .. "…" or text
   return short:gsub("%s+$", "")
 end
@@ -136,7 +136,7 @@ function methods:blame(err)
   if err.kind == "remote" then
     message = self.name .. " refused to start: " .. message
   elseif err.noise then
-    message = ("%s; it said: %s"):format(message, quote_noise(err.noise))
+    message = ("%s; it said: %s"):format(message, quote_instance_noise(err.noise))
   end
   if not message:find(self.name, 1, true) then message = self.name .. ": " .. message end
   local copy = errors.new(err.kind, message, err)
@@ -145,7 +145,7 @@ function methods:blame(err)
 end
 
 -- Warnings that the last manifest of the plugin had as well, in this process or another, are not repeated.
-local function log_new_warnings(self)
+local function log_new_instance_warnings(self)
   local known, warnings = self.persistent.warnings or {}, {}
   for _, warning in ipairs(self.manifest.warnings) do
     warnings[warning] = true
@@ -154,9 +154,9 @@ local function log_new_warnings(self)
   self.persistent.warnings = warnings
 end
 
-local function log_warnings(self)
+local function log_instance_warnings(self)
   local env = self.spec.env
-  log_new_warnings(self)
+  log_new_instance_warnings(self)
   for _, requirement in ipairs(self.manifest.requires) do
     local command = type(requirement) == "table" and requirement.command
     local is_missing = type(command) == "string" and not core.which(command, env and env.PATH or nil)
@@ -179,7 +179,7 @@ local function limit_manifest_reading(deadline)
   end
 end
 
-local function do_handshake(self)
+local function do_instance_handshake(self)
   local deadline = core.now() + self.handshake_timeout
   local description, err, again = self.dialect.host.open(self)
   if description then
@@ -187,7 +187,7 @@ local function do_handshake(self)
     if self.raw_manifest == nil then self.raw_manifest = description end
   end
   if not self.manifest then return nil, self:blame(err), again end
-  log_warnings(self)
+  log_instance_warnings(self)
   return true
 end
 
@@ -197,37 +197,37 @@ function methods:update_manifest(description)
   local renewed, err = manifest.read(description)
   if not renewed then return self:say("host", "warn", err.message) end
   self.manifest, self.supervisor.manifest = renewed, renewed
-  log_warnings(self)
+  log_instance_warnings(self)
 end
 
 -- The process reads no input any more, so it counts as dead.
-local function on_process_deserted(self, peer, why)
+local function on_instance_deserted(self, peer, why)
   if self.is_stopping then return peer:fail_calls(why) end
   why.stderr, why.noise = peer.child.lines, peer.noise
   peer:finish(why)
 end
 
-local function start_process(self)
+local function start_instance_process(self)
   local err
-  self.peer, err = open_peer(self, self.spec)
+  self.peer, err = open_instance_peer(self, self.spec)
   if not self.peer then return nil, err end
   for _, gap in ipairs(self.peer.child.gaps or {}) do
     self:say("host", "warn", "its sandbox does not restrict " .. gap)
   end
-  self.peer.deserted = function(peer, why) on_process_deserted(self, peer, why) end
+  self.peer.deserted = function(peer, why) on_instance_deserted(self, peer, why) end
   lazy.load_all_but "plugin"
   self.supervisor:process_started(self)
-  add_handlers(self)
+  add_instance_handlers(self)
   return true
 end
 
 -- For a process that did not survive the first message: the dialect tries another message with a new one.
-local function replace_process(self)
+local function replace_instance_process(self)
   self.peer.stop_timeouts = KILL_TIMEOUTS
   self.peer:close()
   if self.is_stopping then return nil, self.dead end
   self.dead, self.running = nil, {}
-  return start_process(self)
+  return start_instance_process(self)
 end
 
 -- Whatever fails or raises before the manifest is read, the process is killed.
@@ -240,24 +240,24 @@ local cleanup = {
 
 local function open_instance(self)
   local _ <close> = setmetatable({ instance = self }, cleanup)
-  local ok, err = start_process(self)
+  local ok, err = start_instance_process(self)
   if not ok then return nil, err end
   local again
-  ok, err, again = do_handshake(self)
+  ok, err, again = do_instance_handshake(self)
   if ok or not again or self.is_stopping then return ok, err end
-  ok, err = replace_process(self)
+  ok, err = replace_instance_process(self)
   if not ok then return nil, err end
-  return do_handshake(self)
+  return do_instance_handshake(self)
 end
 
 ---@param supervisor pintle.supervisor
 ---@return pintle.instance?, pintle.error?
 function instances.start(supervisor)
   local spec, logger = supervisor.spec, supervisor.logger
-  local ok, err = check_sha256_sums(spec.sha256)
+  local ok, err = check_instance_sha256(spec.sha256)
   if not ok then return nil, err end
   local sandbox
-  sandbox, err = find_sandbox(spec)
+  sandbox, err = find_instance_sandbox(spec)
   if err then return nil, err end
   local self = setmetatable({
     supervisor = supervisor, spec = spec, name = spec.name, config = spec.config, options = spec.options or {},
@@ -267,7 +267,7 @@ function instances.start(supervisor)
     handlers = spec.handlers, handshake_timeout = spec.handshake_timeout or HANDSHAKE_TIMEOUT,
     logger = logger, verbosity = logger.verbosity, running = {}, is_stopping = false,
   }, metatable)
-  set_dialect(self, supervisor.dialect)
+  set_instance_dialect(self, supervisor.dialect)
   ok, err = open_instance(self)
   supervisor.opening[self] = nil
   return ok and self or nil, err

@@ -28,7 +28,7 @@ local entry_metatable = { __name = "pintle.entry" }
 function log.harmless(text) return errors.harmless(text, "\t") end
 local harmless = log.harmless
 
-local function data_text(data)
+local function log_data_text(data)
   if data == nil then return "" end
   local ok, text = pcall(core.json.encode, data)
   if not ok then text = tostring(data) end
@@ -36,13 +36,13 @@ local function data_text(data)
   return " " .. text
 end
 
-local function format_parts(entry)
+local function format_log_parts(entry)
   local mark = (entry.source == "stderr" or entry.source == "stdout") and " " .. entry.source .. "|" or ":"
-  return harmless(entry.plugin) .. mark, harmless(entry.message), harmless(data_text(entry.data))
+  return harmless(entry.plugin) .. mark, harmless(entry.message), harmless(log_data_text(entry.data))
 end
 
 function entry_metatable.__tostring(entry)
-  local plugin, message, data = format_parts(entry)
+  local plugin, message, data = format_log_parts(entry)
   return ("%-5s %s %s%s"):format(entry.level, plugin, message, data)
 end
 
@@ -55,19 +55,19 @@ local DIM, PLAIN, CLEAR_LINE = "\27[2m", "\27[0m", "\r\27[K"
 local BAR = 24 -- columns
 
 -- Cuts a line, but not inside a character. Each character counts as one column, also a wide one.
-local function cut_line(line, columns)
+local function cut_log_line(line, columns)
   if not utf8.len(line) then return line:sub(1, columns) end
   local stop = utf8.offset(line, columns + 1)
   return stop and line:sub(1, stop - 1) or line
 end
 
-local function progress_bar_line(plugin, operation, fraction, message)
+local function log_progress_bar(plugin, operation, fraction, message)
   local full = math.floor(fraction * BAR + 0.5)
   local line = ("%s %s [%s%s] %3d%%"):format(plugin, operation, ("#"):rep(full), ("."):rep(BAR - full),
     math.floor(fraction * 100 + 0.5))
   if message then line = line .. " " .. message end
   local columns = core.columns(2)
-  return cut_line(harmless(line), columns and columns > 1 and columns - 1 or math.maxinteger)
+  return cut_log_line(harmless(line), columns and columns > 1 and columns - 1 or math.maxinteger)
 end
 
 ---@class pintle.terminal
@@ -91,14 +91,14 @@ function log.new_terminal()
   function terminal.entry(entry)
     terminal.clear()
     if not has_colour then return io.stderr:write(tostring(entry), "\n") end
-    local plugin, message, data = format_parts(entry)
+    local plugin, message, data = format_log_parts(entry)
     local level = ("%s%-5s%s"):format(COLOUR[entry.level], entry.level, PLAIN)
     io.stderr:write(level, " ", plugin, " ", message, DIM, data, PLAIN, "\n")
   end
 
   function terminal.progress(plugin, operation, fraction, message)
     fraction = math.max(0, math.min(1, fraction))
-    io.stderr:write(CLEAR_LINE, progress_bar_line(plugin, operation, fraction, message))
+    io.stderr:write(CLEAR_LINE, log_progress_bar(plugin, operation, fraction, message))
     is_drawn = true
   end
 

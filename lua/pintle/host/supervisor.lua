@@ -80,16 +80,16 @@ end
 
 -- }======
 
-local function log_entry(self, level, message) self.logger:add(self.name, "host", level, message) end
+local function log_supervisor_entry(self, level, message) self.logger:add(self.name, "host", level, message) end
 
 -- A log entry shows the plugin's name already.
-local function log_error(self, err)
+local function log_supervisor_error(self, err)
   local message, prefix = tostring(err), self.name .. " "
   if message:sub(1, #prefix) == prefix then message = message:sub(#prefix + 1) end
-  log_entry(self, "error", message)
+  log_supervisor_entry(self, "error", message)
 end
 
-local function stopped_error(self) return errors.new("closed", self.name .. " was stopped") end
+local function supervisor_stopped_error(self) return errors.new("closed", self.name .. " was stopped") end
 
 -- {====== The end of the program ======
 
@@ -104,7 +104,7 @@ local signals ---@type pintle.signals? watched while a plugin runs
 local watcher = {}
 local is_prepared = false
 
-local function unwatch_signals()
+local function unwatch_host_signals()
   if not signals then return end
   loop.unwatch(signals:fd(), watcher)
   signals:close()
@@ -123,28 +123,28 @@ local function stop_all_supervisors()
     task:await()
     loop.run_while(function() return task.state == "running" end)
   end
-  unwatch_signals()
+  unwatch_host_signals()
 end
 
-local function end_by_signal(name)
+local function end_host_by_signal(name)
   stop_all_supervisors()
   core.raise(name)
 end
 
 function watcher.on_ready()
   local name = signals:next()
-  if name then tasks.start(end_by_signal, name) end
+  if name then tasks.start(end_host_by_signal, name) end
 end
 
 -- While a task computes without waiting, the loop does not turn, and the watcher is not called.
-local function check_signals()
+local function check_host_signals()
   local name = signals and signals:next()
-  if name then end_by_signal(name) end
+  if name then end_host_by_signal(name) end
 end
 
 -- Finalizers run in the reverse order of creation. So the guard has to be newer than the streams and the process that
 -- are needed to stop a plugin.
-local function renew_exit_guard()
+local function renew_supervisor_exit_guard()
   if guard then guard.is_old = true end
   guard = setmetatable({}, {
     __gc = function(old)
@@ -159,18 +159,18 @@ local function register_supervisor(supervisor)
   if not is_prepared then
     is_prepared = true
     loop.before_exit(stop_all_supervisors)
-    loop.while_busy(check_signals)
+    loop.while_busy(check_host_signals)
   end
   if not signals then
     signals = core.signals(SIGNALS)
     if signals then loop.watch(signals:fd(), "r", watcher) end
   end
-  renew_exit_guard()
+  renew_supervisor_exit_guard()
 end
 
 local function unregister_supervisor(supervisor)
   running[supervisor] = nil
-  if next(running) == nil then unwatch_signals() end
+  if next(running) == nil then unwatch_host_signals() end
 end
 
 -- }======
@@ -178,14 +178,14 @@ end
 -- {====== Waiting for a process ======
 
 -- Wakes all waiting calls: they look for a process again, or fail with `err`.
-local function wake_waiters(self, err)
+local function wake_supervisor_waiters(self, err)
   local waiters = self.waiters
   self.waiters = {}
   for event in pairs(waiters) do event:set(not err or nil, err) end
 end
 
 -- The first waiting call starts a lazy plugin.
-local function wait_for_change(self, deadline)
+local function wait_for_supervisor_change(self, deadline)
   local event = loop.event()
   self.waiters[event] = true
   if not self.is_started then tasks.start(self.start, self) end
@@ -199,13 +199,13 @@ end
 
 -- {====== Starting and restarting a process ======
 
-local restart_process
+local restart_supervised_process
 
-local function start_process(self)
+local function start_supervised_process(self)
   local instance, err = instances.start(self)
   if self.is_stopped then
     if instance then instance:stop() end
-    return nil, stopped_error(self)
+    return nil, supervisor_stopped_error(self)
   end
   if not instance or instance.dead then return nil, err or instance.dead end
   self.members[#self.members + 1] = instance
@@ -216,50 +216,50 @@ local function start_process(self)
 end
 
 -- A mistake in the settings or in the dialect raises. Calls may wait for the outcome, so it becomes an error value.
-local function try_start(self)
+local function try_supervised_start(self)
   self.coming = self.coming + 1
-  local ok, started, err = pcall(start_process, self)
+  local ok, started, err = pcall(start_supervised_process, self)
   self.coming = self.coming - 1
   if ok then return started, err end
   return nil, errors.new("invalid", ("%s cannot be started: %s"):format(self.name, tostring(started)))
 end
 
 -- `key` identifies the restart; it is removed from `restarts` when the plugin is stopped.
-local function restart_process_after(self, key, wait)
+local function restart_supervised_process_after(self, key, wait)
   self.coming = self.coming + 1
   loop.sleep(wait)
   self.coming = self.coming - 1
   if not self.restarts[key] then return end
-  local ok, err = try_start(self)
+  local ok, err = try_supervised_start(self)
   if not self.restarts[key] then return end
   self.restarts[key] = nil
   if not ok then
-    log_error(self, err)
-    return restart_process(self, err)
+    log_supervisor_error(self, err)
+    return restart_supervised_process(self, err)
   end
-  log_entry(self, "info", "restarted")
-  wake_waiters(self)
+  log_supervisor_entry(self, "info", "restarted")
+  wake_supervisor_waiters(self)
 end
 
-local function give_up_restarting(self, err)
+local function give_up_supervised_restart(self, err)
   if self.budget then
     local message = ("given up after %s: %s"):format(supervisors.describe_budget(self.budget), err.message)
-    log_entry(self, "error", message)
+    log_supervisor_entry(self, "error", message)
     err = errors.new("closed", self.name .. " was " .. message,
       { exit = err.exit, stderr = err.stderr, noise = err.noise })
   end
   if #self.members > 0 or self.coming > 0 then return end
   self.failure = err
-  wake_waiters(self, err)
+  wake_supervisor_waiters(self, err)
 end
 
-function restart_process(self, err)
+function restart_supervised_process(self, err)
   if self.is_stopped then return end
   local wait = self.budget and supervisors.spend_restart(self.budget)
-  if not wait then return give_up_restarting(self, err) end
-  log_entry(self, "warn", ("restarting in %.2fs"):format(wait))
+  if not wait then return give_up_supervised_restart(self, err) end
+  log_supervisor_entry(self, "warn", ("restarting in %.2fs"):format(wait))
   local key = {}
-  self.restarts[key] = tasks.start(restart_process_after, self, key, wait)
+  self.restarts[key] = tasks.start(restart_supervised_process_after, self, key, wait)
 end
 
 ---Called by an instance when its process runs and its handshake begins.
@@ -278,8 +278,8 @@ function methods:process_died(instance)
   for i, member in ipairs(self.members) do
     if member == instance then
       table.remove(self.members, i)
-      log_error(self, instance.dead)
-      return restart_process(self, instance.dead)
+      log_supervisor_error(self, instance.dead)
+      return restart_supervised_process(self, instance.dead)
     end
   end
 end
@@ -289,7 +289,7 @@ end
 -- {====== Starting and stopping all processes ======
 
 -- Stops whatever runs or starts, and waits for it.
-local function stop_processes(self)
+local function stop_supervised_processes(self)
   local members, opening, restarts = self.members, self.opening, self.restarts
   self.members, self.opening, self.restarts = {}, {}, {}
   local stopping = {}
@@ -305,16 +305,16 @@ end
 function methods:start()
   self.is_started = true
   local starting, failure = {}, nil
-  for i = 1, self.spec.pool or 1 do starting[i] = tasks.start(try_start, self) end
+  for i = 1, self.spec.pool or 1 do starting[i] = tasks.start(try_supervised_start, self) end
   for _, task in ipairs(starting) do
     local ok, err = task:await()
     if not ok then failure = failure or err end
   end
   if failure then
-    stop_processes(self)
+    stop_supervised_processes(self)
     self.is_started, self.failure = false, nil
   end
-  wake_waiters(self, failure)
+  wake_supervisor_waiters(self, failure)
   return not failure or nil, failure
 end
 
@@ -328,8 +328,8 @@ function methods:stop()
   if not self:is_own() then return end
   if not self.is_stopped then
     self.is_stopped = true
-    wake_waiters(self)
-    self.stopping = tasks.start(stop_processes, self)
+    wake_supervisor_waiters(self)
+    self.stopping = tasks.start(stop_supervised_processes, self)
   end
   if self.stopping then self.stopping:await() end
 end
@@ -360,9 +360,9 @@ function methods:pick(deadline)
   while true do
     local best = self:least_busy()
     if best then return best end
-    if self.is_stopped then return nil, stopped_error(self) end
+    if self.is_stopped then return nil, supervisor_stopped_error(self) end
     if self.failure then return nil, self.failure end
-    local ok, err = wait_for_change(self, deadline)
+    local ok, err = wait_for_supervisor_change(self, deadline)
     if not ok then return nil, err end
   end
 end

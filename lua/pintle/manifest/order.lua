@@ -15,7 +15,7 @@ local FIRST_KEYWORDS = {
 local LISTS = names "required enum examples"
 
 -- A copy of a map: the members in `first`, then the others in alphabetical order.
-local function order_members(map, first, convert)
+local function order_schema_members(map, first, convert)
   local sorted, copy = {}, {}
   local function add_ordered_member(name)
     if map[name] ~= nil and copy[name] == nil then sorted[#sorted + 1], copy[name] = name, convert(map[name], name) end
@@ -25,7 +25,7 @@ local function order_members(map, first, convert)
   return setmetatable(copy, json.order(sorted))
 end
 
-local function order_list(list, convert)
+local function order_schema_list(list, convert)
   local copy = json.array()
   for i, item in ipairs(list) do copy[i] = convert and convert(item) or item end
   return copy
@@ -33,16 +33,18 @@ end
 
 local order_schema
 
-local function order_keyword_value(value, keyword, owner)
+local function order_schema_keyword(value, keyword, owner)
   if type(value) ~= "table" then return value end
   local kind = SUBSCHEMAS[keyword]
   if kind == "map" then
     local first = keyword == "properties" and type(owner.required) == "table" and owner.required or {}
-    return order_members(value, first, order_schema)
+    return order_schema_members(value, first, order_schema)
   end
-  if kind == "list" or kind == "schema" and values.is_array(value) then return order_list(value, order_schema) end
+  if kind == "list" or kind == "schema" and values.is_array(value) then
+    return order_schema_list(value, order_schema)
+  end
   if kind == "schema" then return order_schema(value) end
-  if LISTS[keyword] then return order_list(value) end
+  if LISTS[keyword] then return order_schema_list(value) end
   if keyword == "default" and next(value) == nil and values.wants_array(owner) then return json.array() end
   return value
 end
@@ -53,8 +55,8 @@ end
 ---@return any
 function order_schema(given)
   if type(given) ~= "table" then return given end
-  return order_members(given, FIRST_KEYWORDS, function(value, keyword)
-    return order_keyword_value(value, keyword, given)
+  return order_schema_members(given, FIRST_KEYWORDS, function(value, keyword)
+    return order_schema_keyword(value, keyword, given)
   end)
 end
 

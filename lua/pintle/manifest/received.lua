@@ -12,7 +12,7 @@ local read_capabilities = shared.read_capabilities
 
 local received = {}
 
-local function without_null_members(sent)
+local function without_received_nulls(sent)
   local members = {}
   for name, value in pairs(sent) do
     if type(value) ~= "userdata" then members[name] = value end
@@ -28,7 +28,7 @@ local function receive_operation(add_warning, name, sent)
     operation.problem = ("%s: an object expected, got %s"):format(where, type(sent))
     return operation
   end
-  sent = without_null_members(sent)
+  sent = without_received_nulls(sent)
   operation.dialects = sent.dialects
   operation.description = read_text(add_warning, where .. ".description", sent.description)
   operation.requires = read_requires(add_warning, where .. ".requires", sent.requires)
@@ -61,9 +61,9 @@ local function receive_operations(self, add_warning, sent, names, stop)
 end
 
 -- Returns why a manifest cannot be used. The version is false if the protocol has none.
-local function find_manifest_fault(sent)
+local function find_received_manifest_fault(sent)
   if type(sent) ~= "table" then return "an object expected, got " .. type(sent) end
-  sent = without_null_members(sent)
+  sent = without_received_nulls(sent)
   for _, member in ipairs { "name", "version" } do
     local value = sent[member]
     if value == nil then return member .. " is missing" end
@@ -83,11 +83,11 @@ end
 ---@param stop? fun(): pintle.error?
 ---@return pintle.manifest?, pintle.error?
 function received.read(sent, stop)
-  local fault = find_manifest_fault(sent)
+  local fault = find_received_manifest_fault(sent)
   if fault then return nil, errors.new("protocol", "its manifest: " .. fault) end
   local self = new_manifest()
   local function add_warning(format, ...) self.warnings[#self.warnings + 1] = format:format(...) end
-  sent = without_null_members(sent)
+  sent = without_received_nulls(sent)
   self.name, self.version, self.is_open = sent.name, sent.version or nil, sent.is_open == true
   if self.version and not sent.is_version_free and not manifest.is_semantic(self.version) then
     add_warning("version: %q is no semantic version", self.version)

@@ -44,7 +44,7 @@ local OPTIONS = {
 }
 
 -- Returns the value of an option, and whether that is the next word. An optional value must not look like an option.
-local function option_value(option, inline, following)
+local function command_option_value(option, inline, following)
   if not option.value or inline then return inline, false end
   local is_taken = following ~= nil and (option.value == "required" or following:sub(1, 1) ~= "-")
   return is_taken and following or nil, is_taken
@@ -59,7 +59,7 @@ local function read_command_argument(parsed, given, at)
     parsed.others[#parsed.others + 1] = given[at]
     return at + 1
   end
-  local value, is_next = option_value(option, inline, given[at + 1])
+  local value, is_next = command_option_value(option, inline, given[at + 1])
   if option.value == "required" and not value then return nil, name .. ": a value is missing" end
   parsed.action, parsed.is_forced = option.action or parsed.action, option.is_forced or parsed.is_forced
   local message = value and option.set(parsed, value, name)
@@ -131,26 +131,26 @@ Options:
   --serve             serve on a terminal, too
 ]]
 
-local function plugin_title(manifest)
+local function command_plugin_title(manifest)
   local line = manifest.name .. " " .. manifest.version
   return manifest.description and line .. ": " .. manifest.description or line
 end
 
-local function sorted_param_names(map)
+local function sorted_command_param_names(map)
   local names = {}
   for name in pairs(map) do names[#names + 1] = tostring(name) end
   table.sort(names)
   return names
 end
 
-local function param_type(schema)
+local function command_param_type(schema)
   if type(schema) ~= "table" then return "anything" end
   if type(schema.type) == "table" then return table.concat(schema.type, " or ") end
   return schema.type or "anything"
 end
 
-local function describe_param(name, schema, is_required)
-  local line = ("    %-16s %s"):format(name, param_type(schema))
+local function describe_command_param(name, schema, is_required)
+  local line = ("    %-16s %s"):format(name, command_param_type(schema))
   if is_required then line = line .. ", required" end
   if type(schema) ~= "table" then return line end
   if schema.default ~= nil then line = line .. ", default " .. tostring(schema.default) end
@@ -158,13 +158,13 @@ local function describe_param(name, schema, is_required)
   return line
 end
 
-local function add_operation_help(lines, operation)
+local function add_command_operation_help(lines, operation)
   local text = "  " .. operation.name
   lines[#lines + 1] = operation.description and text .. ": " .. operation.description or text
   local params, required = operation.params, {}
   for _, name in ipairs(params.required or {}) do required[name] = true end
-  for _, name in ipairs(sorted_param_names(params.properties or {})) do
-    lines[#lines + 1] = describe_param(name, params.properties[name], required[name])
+  for _, name in ipairs(sorted_command_param_names(params.properties or {})) do
+    lines[#lines + 1] = describe_command_param(name, params.properties[name], required[name])
   end
 end
 
@@ -172,10 +172,10 @@ local texts = {} -- by action; each returns a text, or nil, a status and a messa
 
 function texts.help(plugin, program)
   local manifest, commands = plugin.manifest, {}
-  local lines = { plugin_title(manifest), "", ("Usage: %s [OPTIONS]"):format(program),
+  local lines = { command_plugin_title(manifest), "", ("Usage: %s [OPTIONS]"):format(program),
     "A host starts it and talks to it over stdin and stdout.", "" }
   if #manifest.names > 0 then lines[#lines + 1] = "Operations:" end
-  for _, name in ipairs(manifest.names) do add_operation_help(lines, manifest.operations[name]) end
+  for _, name in ipairs(manifest.names) do add_command_operation_help(lines, manifest.operations[name]) end
   if #manifest.names > 0 then lines[#lines + 1] = "" end
   for i, requirement in ipairs(manifest.requires) do commands[i] = requirement.command end
   if commands[1] then lines[#lines + 1] = ("Requires: %s\n"):format(table.concat(commands, ", ")) end
@@ -204,7 +204,7 @@ function texts.greeting(plugin, program)
 This is a plugin: a host starts it and talks to it over stdin and stdout, one JSON message after the other.
 To see what it can do:    %s --help
 To type messages by hand: %s --serve
-]]):format(plugin_title(plugin.manifest), program, program)
+]]):format(command_plugin_title(plugin.manifest), program, program)
 end
 
 local function write_command_output(output, text)

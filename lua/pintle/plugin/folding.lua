@@ -5,7 +5,7 @@
 local folding = {}
 
 -- The position of the last possible cut that is not inside a character.
-local function fold_position(text, at)
+local function folding_position(text, at)
   local start = at
   while at - start < 3 and start > 1 and text:byte(start) & 0xC0 == 0x80 do start = start - 1 end
   return text:byte(start) & 0xC0 == 0x80 and at or start
@@ -19,7 +19,7 @@ function folding.fold(text, column, most)
   local parts = {}
   for at, stop in text:gmatch "()[^\n]*()\n?" do
     while column + stop - at > most do
-      local cut = fold_position(text, at + most - column)
+      local cut = folding_position(text, at + most - column)
       parts[#parts + 1] = text:sub(at, cut - 1) .. "\n"
       at, column = cut, 0
     end

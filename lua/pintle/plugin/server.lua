@@ -102,7 +102,7 @@ end
 -- {====== Initializing ======
 
 -- Calls a function of the author's. An error that it raises is reported and returned.
-local function call_author_function(self, fn, ...)
+local function call_server_author_function(self, fn, ...)
   local ok, result, err = xpcall(fn, function(raised)
     self:report(debug.traceback(tostring(raised), 2))
     return raised
@@ -112,15 +112,15 @@ local function call_author_function(self, fn, ...)
   return nil, errors.new("invalid", "Internal error: " .. tostring(result), { code = jsonrpc.INTERNAL_ERROR })
 end
 
-local function run_initializers(self)
+local function run_server_initializers(self)
   for _, fn in ipairs(self.plugin.initializers) do
-    local result, err = call_author_function(self, fn, self.config, self)
+    local result, err = call_server_author_function(self, fn, self.config, self)
     if not result and err ~= nil then return nil, err end
   end
   return true
 end
 
-local function refuse_in_phase(kind, state)
+local function refuse_in_server_phase(kind, state)
   return nil, errors.new(kind, "Invalid Request: the plugin is " .. state, { code = jsonrpc.INVALID_REQUEST })
 end
 
@@ -128,10 +128,10 @@ end
 ---@param config? table default: the configuration of the command line
 ---@return true?, pintle.error|table|string? err
 function methods:initialize(config)
-  if self.phase ~= "new" then return refuse_in_phase("invalid", "already initialized") end
+  if self.phase ~= "new" then return refuse_in_server_phase("invalid", "already initialized") end
   local before = self.config
   self.phase, self.config = "beginning", config or before
-  local ok, err = run_initializers(self)
+  local ok, err = run_server_initializers(self)
   if self.phase == "beginning" then self.phase = ok and "ready" or "new" end
   if ok then self.has_begun = true else self.config = before end
   for event in pairs(self.waiting) do event:set() end
@@ -150,7 +150,7 @@ function methods:begin()
     self.waiting[event] = nil
     if err then return nil, err end
   end
-  if self.phase == "over" then return refuse_in_phase("closed", "shutting down") end
+  if self.phase == "over" then return refuse_in_server_phase("closed", "shutting down") end
   if self.phase == "new" then return self:initialize() end
   return true
 end
@@ -176,7 +176,7 @@ function methods:shutdown(request)
   stop_server_requests(self, SHUTTING_DOWN, request)
   self.peer:wait_idle(STOP_TIMEOUT, request)
   for _, fn in ipairs(self.has_begun and self.plugin.finalizers or {}) do
-    local _, err = tasks.start(call_author_function, self, fn, self):await(LAST_TIMEOUT)
+    local _, err = tasks.start(call_server_author_function, self, fn, self):await(LAST_TIMEOUT)
     if err ~= nil then self:report("on_shutdown: " .. tostring(err)) end
   end
 end
@@ -211,7 +211,7 @@ end
 -- `pid`, and with a `descriptor` that is readable when the process has ended; or with a `timer` that polls, where the
 -- system has no such descriptor.
 
-local function stop_following(self)
+local function stop_server_following(self)
   local following = self.following
   if not following then return end
   self.following, self.peer.receive_while_busy = nil, nil
@@ -222,30 +222,30 @@ local function stop_following(self)
   end
 end
 
-local function on_followed_end(following)
+local function on_server_followed_end(following)
   local self = following.server
   if self.following ~= following then return end
-  stop_following(self)
+  stop_server_following(self)
   self:note("warn", ("process %d, which it serves, has ended"):format(following.pid))
   set_server_ending(self, { status = 1 })
   self.ending.is_deserted = true
   stop_server_requests(self, "the process to be answered has ended")
 end
 
-local function poll_followed(following)
-  if not core.alive(following.pid) then return on_followed_end(following) end
-  following.timer = loop.after(POLL_INTERVAL, poll_followed, following)
+local function poll_server_followed(following)
+  if not core.alive(following.pid) then return on_server_followed_end(following) end
+  following.timer = loop.after(POLL_INTERVAL, poll_server_followed, following)
 end
 
 -- A process that has ended already is noticed in the next turn of the loop, too.
-local function watch_followed(following)
+local function watch_server_followed(following)
   local descriptor = core.pidfd(following.pid)
   if descriptor and loop.watch(descriptor:fileno(), "r", following) then
     following.descriptor = descriptor
     return
   end
   if descriptor then descriptor:close() end
-  following.timer = loop.after(0, poll_followed, following)
+  following.timer = loop.after(0, poll_server_followed, following)
 end
 
 ---Ends with another process, usually the host: requests are stopped, the functions of `on_shutdown` run, and the status
@@ -257,15 +257,15 @@ function methods:exit_with(pid)
   if math.type(pid) ~= "integer" or pid <= 0 or pid > 0x7FFFFFFF then
     return nil, errors.new("invalid", "a process id expected, got " .. tostring(pid))
   end
-  stop_following(self)
-  local peer, following = self.peer, { server = self, pid = pid, on_ready = on_followed_end }
+  stop_server_following(self)
+  local peer, following = self.peer, { server = self, pid = pid, on_ready = on_server_followed_end }
   self.following = following
-  watch_followed(following)
+  watch_server_followed(following)
   -- While a handler computes without yielding, the loop does not turn, but `receive_while_busy` is called.
   local receive_while_busy = peer.receive_while_busy
   function peer.receive_while_busy()
     receive_while_busy(peer)
-    if not core.alive(pid) then on_followed_end(following) end
+    if not core.alive(pid) then on_server_followed_end(following) end
   end
   return true
 end
@@ -274,19 +274,19 @@ end
 
 -- {====== The end ======
 
-local function has_open_output(self)
+local function has_server_open_output(self)
   local _, output = self.peer.stream:fds()
   return output ~= nil
 end
 
 -- Whether the other end of the output is closed, which shows before anything is written: its descriptor is readable.
-local function is_output_deserted(self)
+local function is_server_output_deserted(self)
   local _, output = self.peer.stream:fds()
   return output ~= nil and core.poll(0, output, "w") == "rw"
 end
 
 -- When pending requests are stopped, counted from the end of input.
-local function drain_deadline(self)
+local function server_drain_deadline(self)
   if self.give_up then return self.give_up end
   local longest = self.drain
   for _, request in ipairs(self.peer:requests()) do
@@ -298,23 +298,23 @@ local function drain_deadline(self)
 end
 
 -- Input has ended, but pending requests are answered, unless nobody reads the answers.
-local function drain_pending_requests(self)
-  local deadline = drain_deadline(self)
+local function drain_server_requests(self)
+  local deadline = server_drain_deadline(self)
   repeat
     local is_done = self.peer:wait_idle(math.min(1, deadline - loop.now()))
-    if not is_done and is_output_deserted(self) then self.ending.is_deserted = true end
-  until is_done or not has_open_output(self) or self.ending.is_deserted or loop.now() >= deadline
+    if not is_done and is_server_output_deserted(self) then self.ending.is_deserted = true end
+  until is_done or not has_server_open_output(self) or self.ending.is_deserted or loop.now() >= deadline
 end
 
 -- Answers requests, and calls the functions of `on_shutdown`. Returns the exit status.
-local function finish_serving(self)
+local function finish_server(self)
   local peer, ending = self.peer, self.ending
-  if ending.is_input then drain_pending_requests(self) end
-  stop_following(self)
+  if ending.is_input then drain_server_requests(self) end
+  stop_server_following(self)
   self:shutdown()
   peer:wait_idle(STOP_TIMEOUT)
   local is_sent = not ending.is_deserted and peer:flush(ending.is_input and self.drain or LAST_TIMEOUT)
-  local status = is_sent and has_open_output(self) and ending.status or 1
+  local status = is_sent and has_server_open_output(self) and ending.status or 1
   peer:finish(errors.new("closed", "the plugin has ended"))
   return status
 end
@@ -345,12 +345,12 @@ local function set_server_dialect(self, dialect)
   return ok, err
 end
 
-local function recognise_dialect(self)
+local function recognise_server_dialect(self)
   self.peer:on_first(function(peer, method, params)
     local stream, declared = peer.stream, self.plugin.manifest.dialects
     local dialect = dialects.recognise(method, params, stream:framing(), stream:others(), declared)
     if dialect then return set_server_dialect(self, dialect) end
-    recognise_dialect(self)
+    recognise_server_dialect(self)
   end)
 end
 
@@ -378,7 +378,7 @@ local function open_server_peer(self, options)
   function peer.deserted(_, why) end_server_input(self, peer, why) end
   -- Input has ended while a handler computes without yielding. It has as much time as one that waits.
   function peer.on_silence()
-    if loop.now() >= drain_deadline(self) then stop_server_requests(self, SHUTTING_DOWN) end
+    if loop.now() >= server_drain_deadline(self) then stop_server_requests(self, SHUTTING_DOWN) end
   end
   peer:flush_at_exit()
   return peer
@@ -405,10 +405,10 @@ function servers.run(plugin, options)
   for method, fn in pairs(plugin.methods) do
     peer:on(method, function(params, request) return work.handle(self, fn, params, request) end)
   end
-  if options.dialect then set_server_dialect(self, options.dialect) else recognise_dialect(self) end
+  if options.dialect then set_server_dialect(self, options.dialect) else recognise_server_dialect(self) end
   if not self.ending then self.ended:wait() end
   self.ending = self.ending or { status = 1 }
-  local status = finish_serving(self)
+  local status = finish_server(self)
   plugin.servers[self] = nil
   return status
 end

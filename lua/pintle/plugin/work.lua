@@ -44,7 +44,7 @@ local fields = {
   meta = function(self) return self.request.meta or {} end,
 }
 
-local function index_context(self, name)
+local function index_work_context(self, name)
   local method = methods[name]
   if method then return method end
   local field = fields[name]
@@ -54,13 +54,13 @@ local function index_context(self, name)
   return value
 end
 
-local metatable = { __name = "pintle.plugin.context", __index = index_context }
+local metatable = { __name = "pintle.plugin.context", __index = index_work_context }
 
-local function new_context(server, request, operation, given)
+local function new_work_context(server, request, operation, given)
   return setmetatable({ server = server, request = request, operation = operation, given = given }, metatable)
 end
 
-local function check_argument(where, value, expected)
+local function check_work_argument(where, value, expected)
   if type(value) ~= expected then error(("%s: a %s expected, got %s"):format(where, expected, type(value)), 3) end
 end
 
@@ -68,7 +68,7 @@ end
 
 -- Waits while too much is unsent, so that a handler that sends faster than the host reads does not fill the memory.
 -- Raises if the value cannot be sent. That the host has ended is no error of the author.
-local function wait_for_room(self, request, err)
+local function wait_for_work_output_room(self, request, err)
   if err and err.kind == "invalid" then error(err.message, 3) end
   local peer = request.peer
   if peer.stream:queued() > QUEUE_LIMIT and not peer.ended then peer:flush(self:deadline() or math.huge) end
@@ -82,10 +82,10 @@ function methods:log(level, message, data)
   if not LEVELS[level] then
     error(("log: level: debug, info, warn or error expected, got %s"):format(tostring(level)), 2)
   end
-  if type(message) ~= "string" then check_argument("log: message", message, "string") end
+  if type(message) ~= "string" then check_work_argument("log: message", message, "string") end
   local request = self.request
   local _, err = self.server:send_log(request, level, message, data)
-  wait_for_room(self, request, err)
+  wait_for_work_output_room(self, request, err)
 end
 
 ---Reports progress.
@@ -95,10 +95,10 @@ function methods:progress(fraction, message)
   if type(fraction) ~= "number" or not (fraction >= 0 and fraction <= 1) then
     error(("progress: a number from 0 to 1 expected, got %s"):format(tostring(fraction)), 2)
   end
-  if message ~= nil then check_argument("progress: message", message, "string") end
+  if message ~= nil then check_work_argument("progress: message", message, "string") end
   local request = self.request
   local _, err = self.server:progress(request, fraction, message)
-  wait_for_room(self, request, err)
+  wait_for_work_output_room(self, request, err)
 end
 
 ---Sends a part of the result before the rest, if host and protocol support that.
@@ -107,7 +107,7 @@ end
 function methods:part(value)
   local request = self.request
   local ok, err = self.server:part(request, value)
-  wait_for_room(self, request)
+  wait_for_work_output_room(self, request)
   return ok, err
 end
 
@@ -147,7 +147,7 @@ function methods:deadline() return self.request:deadline() end
 ---@param seconds number
 ---@return true?, pintle.error?
 function methods.sleep(_, seconds)
-  check_argument("sleep", seconds, "number")
+  check_work_argument("sleep", seconds, "number")
   return loop.sleep(seconds)
 end
 
@@ -155,7 +155,7 @@ end
 ---@param name string
 ---@return string
 function methods:path(name)
-  check_argument("path", name, "string")
+  check_work_argument("path", name, "string")
   local workdir = self.workdir
   if name:sub(1, 1) == "/" or not workdir then return name end
   if name == "" or name == "." then return workdir end
@@ -167,7 +167,7 @@ local RUN_OPTIONS = setmetatable({
   input = "string", env = "table", cwd = "string", timeout = "number", keep = "number",
 }, { __index = function(_, name) return math.type(name) == "integer" and "string" or nil end })
 
-local function check_run_options(given)
+local function check_work_run_options(given)
   if type(given) ~= "table" then error("run: a table expected, got " .. type(given), 3) end
   if type(given[1]) ~= "string" then error("run: a command expected, such as { \"ls\", \"-l\" }", 3) end
   option_checks.check_types("run", given, RUN_OPTIONS, 3)
@@ -178,7 +178,7 @@ local function check_run_options(given)
   end
 end
 
-local function merge_env(base, more)
+local function merge_work_env(base, more)
   local all = {}
   for name, value in pairs(base) do all[name] = value end
   for name, value in pairs(more or NOTHING) do all[name] = value end
@@ -190,13 +190,13 @@ end
 ---@param given { [integer]: string, input?: string, env?: table, cwd?: string, timeout?: number, keep?: integer }
 ---@return pintle.program.result?, pintle.error?
 function methods:run(given)
-  check_run_options(given)
+  check_work_run_options(given)
   local is_over, why = self:cancelled()
   if is_over then return nil, why end
   local result, err = program.run {
     command = table.move(given, 1, #given, 1, {}),
     input = given.input,
-    env = merge_env(self.env, given.env),
+    env = merge_work_env(self.env, given.env),
     cwd = given.cwd and self:path(given.cwd) or self.workdir,
     timeout = math.min(given.timeout or math.huge, self:deadline() or math.huge),
     keep = given.keep,
@@ -225,16 +225,16 @@ local function reject_outcome(operation, format, ...)
   error(("operation %q returned %s"):format(operation.name, format:format(...)), 0)
 end
 
-local function content_blocks_of(operation, list)
+local function work_content_blocks(operation, list)
   local blocks, message = contents.blocks(list)
   return blocks or reject_outcome(operation, "wrong content: %s", message)
 end
 
-local function outcome_of_table(operation, given, success)
+local function work_outcome_of_table(operation, given, success)
   for name, value in pairs(given) do
     local expected = MEMBERS[name]
     if name == "$bytes" then
-      return { success = success, content = content_blocks_of(operation, { given }) }
+      return { success = success, content = work_content_blocks(operation, { given }) }
     elseif not expected then
       reject_outcome(operation, "a table with %q; it may have message, error, content and outputs", tostring(name))
     elseif expected ~= true and type(value) ~= expected then
@@ -246,46 +246,46 @@ local function outcome_of_table(operation, given, success)
   if not success then message, problem = message or problem, problem or message end
   return {
     success = success, message = message, error = problem, outputs = given.outputs,
-    content = given.content and content_blocks_of(operation, given.content),
+    content = given.content and work_content_blocks(operation, given.content),
   }
 end
 
-local function outcome_of_failure(operation, err)
+local function work_outcome_of_failure(operation, err)
   if err == nil then return { success = false } end
   if type(err) == "string" then return { success = false, message = err, error = err } end
   if type(err) ~= "table" then reject_outcome(operation, "nil and a %s; a string or a table expected", type(err)) end
   if errors.is(err) or err.code ~= nil then return nil, err end
-  return outcome_of_table(operation, err, false)
+  return work_outcome_of_table(operation, err, false)
 end
 
-local function outcome_of(operation, result, err)
+local function work_outcome_of(operation, result, err)
   local kind = type(result)
   if kind == "string" then return { success = true, message = result } end
-  if kind == "table" then return outcome_of_table(operation, result, true) end
+  if kind == "table" then return work_outcome_of_table(operation, result, true) end
   if result == true or result == nil and err == nil then return { success = true } end
-  if not result then return outcome_of_failure(operation, err) end
+  if not result then return work_outcome_of_failure(operation, err) end
   reject_outcome(operation, "a %s; it may return a string, a table with message and outputs, true or nothing", kind)
 end
 
 -- Raises if the outputs do not match their schema. A failure need not have outputs.
-local function check_outcome_outputs(self, operation, outcome)
+local function check_work_outputs(self, operation, outcome)
   if not outcome.success and outcome.outputs == nil then return end
   local ok, message = self.plugin.manifest:check_outputs(operation.name, outcome.outputs)
   if not ok then reject_outcome(operation, "outputs that do not match its schema: %s", message) end
 end
 
-local function join_message(text, more) return text and text .. "\n" .. more or more end
+local function join_work_message(text, more) return text and text .. "\n" .. more or more end
 
 -- For a dialect that has neither content nor outputs other than objects: they become text.
-local function make_outcome_plain(outcome)
+local function make_work_outcome_plain(outcome)
   if outcome.content then
     local text = contents.text(outcome.content)
-    if text ~= "" then outcome.message = join_message(outcome.message, text) end
+    if text ~= "" then outcome.message = join_work_message(outcome.message, text) end
     outcome.content = nil
   end
   local outputs = outcome.outputs
   if outputs ~= nil and json.kind(outputs) ~= "object" then
-    outcome.message, outcome.outputs = join_message(outcome.message, json.encode(outputs)), nil
+    outcome.message, outcome.outputs = join_work_message(outcome.message, json.encode(outputs)), nil
   end
 end
 
@@ -294,14 +294,14 @@ end
 -- {====== Operations ======
 
 -- Returns the arguments with defaults. A long check stops when the request is cancelled.
-local function check_operation_args(self, name, args, request)
+local function check_work_args(self, name, args, request)
   return self.plugin.manifest:check(name, args, true, function()
     local is_cancelled, why = request:cancelled()
     return is_cancelled and why or nil
   end)
 end
 
-local function prepare_operation(self, operation, given)
+local function prepare_work_operation(self, operation, given)
   local ok, err = self:begin()
   if not ok or not self.plugin.has_requirements then return ok, err end
   local path = given.env and given.env.PATH
@@ -323,26 +323,26 @@ function work.execute(self, name, args, given, request)
   local complete = operation and operation.complete
   local checked, err = complete and complete(args)
   if not checked then
-    checked, err = check_operation_args(self, name, args, request)
+    checked, err = check_work_args(self, name, args, request)
     if not checked then return nil, err, operation and err.kind == "invalid" and "arguments" or nil end
   end
   if self.phase ~= "ready" or self.plugin.has_requirements then
     local ok
-    ok, err = prepare_operation(self, operation, given)
+    ok, err = prepare_work_operation(self, operation, given)
     if not ok then return nil, err end
   end
-  local ctx = operation.takes_context and new_context(self, request, name, given) or nil
+  local ctx = operation.takes_context and new_work_context(self, request, name, given) or nil
   local outcome
-  outcome, err = outcome_of(operation, operation.fn(checked, ctx))
+  outcome, err = work_outcome_of(operation, operation.fn(checked, ctx))
   if request.on_finish then request.on_finish() end
   if request.stopped or request.due then
     local is_cancelled, why = request:cancelled()
     if is_cancelled then return nil, why end
   end
   if not outcome then return nil, err end
-  if operation.validate_outputs then check_outcome_outputs(self, operation, outcome) end
+  if operation.validate_outputs then check_work_outputs(self, operation, outcome) end
   local has_more = outcome.content or outcome.outputs ~= nil
-  if has_more and not self.dialect.plugin.has_content then make_outcome_plain(outcome) end
+  if has_more and not self.dialect.plugin.has_content then make_work_outcome_plain(outcome) end
   return outcome
 end
 
@@ -350,14 +350,14 @@ end
 
 -- {====== Methods ======
 
-local function conclude_method(self, request, ...)
+local function conclude_work_method(self, request, ...)
   if request.on_finish then request.on_finish() end
   local answer_by_dialect = self.dialect and self.dialect.plugin.answer
   if answer_by_dialect then return answer_by_dialect(self, request, ...) end
   return ...
 end
 
-local function may_handle_method(self, request, params)
+local function may_handle_work_method(self, request, params)
   local dialect_decides = self.dialect and self.dialect.plugin.may_handle
   if not dialect_decides then return true end
   local ok, err = dialect_decides(self, request, params)
@@ -373,7 +373,7 @@ end
 function work.enter(self, request)
   local ok, err = self:begin()
   if not ok then return nil, err end
-  return new_context(self, request, nil, NOTHING)
+  return new_work_context(self, request, nil, NOTHING)
 end
 
 ---Handles a method that the author has declared.
@@ -383,12 +383,12 @@ end
 ---@param request pintle.request
 ---@return any, any
 function work.handle(self, fn, params, request)
-  local ok, err = may_handle_method(self, request, params)
+  local ok, err = may_handle_work_method(self, request, params)
   if not ok then return nil, err end
   local ctx
   ctx, err = work.enter(self, request)
   if not ctx then return nil, err end
-  return conclude_method(self, request, fn(params, ctx))
+  return conclude_work_method(self, request, fn(params, ctx))
 end
 
 ---Handles an unknown method.
@@ -397,7 +397,7 @@ end
 ---@param request pintle.request
 ---@return nil, pintle.error? err
 function work.refuse(self, params, request)
-  local ok, err = may_handle_method(self, request, params)
+  local ok, err = may_handle_work_method(self, request, params)
   if not ok or request.id == nil then return nil, err end
   return nil, errors.new("invalid", "Method not found: " .. request.method, { code = jsonrpc.METHOD_NOT_FOUND })
 end

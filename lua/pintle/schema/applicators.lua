@@ -99,13 +99,13 @@ applicators["not"] = function(node, context)
   end
 end
 
-local function accept_any_value() return true end
+local function accept_any_property_value() return true end
 
 applicators["if"] = function(node, context)
   local children = node.children
   local check = context.one(node, children["if"])
-  local fits_then = children["then"] and context.one(node, children["then"]) or accept_any_value
-  local fits_else = children["else"] and context.one(node, children["else"]) or accept_any_value
+  local fits_then = children["then"] and context.one(node, children["then"]) or accept_any_property_value
+  local fits_else = children["else"] and context.one(node, children["else"]) or accept_any_property_value
   local site = new_site("if", node.path)
   local function check_condition(value, state, seen) return check_branch(check, value, state, seen, site) end
   return function(value, state, seen)

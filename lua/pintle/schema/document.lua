@@ -39,7 +39,7 @@ local function new_syntax_rule(expected, test)
   end
 end
 
-local function is_schema(value) return type(value) == "boolean" or values.is_object(value) end
+local function is_document_schema(value) return type(value) == "boolean" or values.is_object(value) end
 local function is_string(value) return type(value) == "string" end
 
 local function is_boolean(value) return type(value) == "boolean" end
@@ -94,7 +94,7 @@ local function is_type_list(value)
   return values.is_array(value) and #value > 0 and all_items_pass(value, is_type_name) and are_unique_names(value)
 end
 
-local function is_dependency(value) return is_schema(value) or is_name_list(value) end
+local function is_dependency(value) return is_document_schema(value) or is_name_list(value) end
 
 local any_string = new_syntax_rule("a string", is_string)
 local any_list = new_syntax_rule("an array", values.is_list)
@@ -128,7 +128,7 @@ local SYNTAX = {
 }
 
 local SUBSCHEMA_SYNTAX = {
-  schema = new_syntax_rule("a schema, which is an object or a boolean", is_schema),
+  schema = new_syntax_rule("a schema, which is an object or a boolean", is_document_schema),
   list = new_syntax_rule("an array of at least one schema", function(value)
     return values.is_array(value) and #value > 0
   end),
@@ -145,7 +145,7 @@ end
 ---@return string? keyword the wrong one; nil also if the value is no schema at all
 ---@return string? reason nil if nothing is wrong
 function document.find_fault(schema, active)
-  if not is_schema(schema) then return nil, SUBSCHEMA_SYNTAX.schema(schema) end
+  if not is_document_schema(schema) then return nil, SUBSCHEMA_SYNTAX.schema(schema) end
   if type(schema) == "boolean" then return nil, nil end
   for _, keyword in ipairs(values.sorted_keys(schema)) do
     if not is_string(keyword) then return nil, "keywords must be strings, got " .. errors.describe(keyword) end
@@ -167,7 +167,8 @@ local VISITS = {
   map = visit_subschema_map,
   dependencies = function(map, keyword, visit)
     visit_subschema_map(map, keyword, function(child, _, name)
-      if is_schema(child) and not (type(child) == "table" and next(child) == nil) then visit(child, keyword, name) end
+      local is_empty = type(child) == "table" and next(child) == nil
+      if is_document_schema(child) and not is_empty then visit(child, keyword, name) end
     end)
   end,
 }
@@ -295,7 +296,7 @@ local function add_subschemas(self, node)
 end
 
 -- Copies a schema, so that later changes of the given tables have no effect.
-local function copy_schema(self, schema)
+local function copy_document_schema(self, schema)
   if type(schema) ~= "table" then return schema end
   local copied = {}
   for keyword, value in next, schema do
@@ -318,7 +319,7 @@ function registry:add_schema(raw, parent, at, depth)
   local resource = resource_of_schema(self, raw, parent, path)
   local schema = modernize_schema(raw, resource.dialect)
   reject_schema_fault(schema, resource.dialect, path, raw)
-  schema = copy_schema(self, schema)
+  schema = copy_document_schema(self, schema)
   local node = {
     raw = raw, schema = schema, pointer = at, path = path, depth = depth, resource = resource, children = {},
   }

@@ -22,27 +22,27 @@ local drafts = {}
 
 -- {====== Keywords ======
 
-local function add_keywords(set, text)
+local function add_draft_keywords(set, text)
   for word in text:gmatch "%S+" do set[word] = true end
   return set
 end
 
-local function with_keywords(set, text)
+local function with_draft_keywords(set, text)
   local extended = {}
   for word in next, set do extended[word] = true end
-  return add_keywords(extended, text)
+  return add_draft_keywords(extended, text)
 end
 
-local COMMON = add_keywords({}, [[$schema $ref title description default type enum format definitions
+local COMMON = add_draft_keywords({}, [[$schema $ref title description default type enum format definitions
   multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern
   items additionalItems maxItems minItems uniqueItems properties patternProperties additionalProperties
   maxProperties minProperties required dependencies allOf anyOf oneOf not]])
 
-local KEYWORDS_4 = with_keywords(COMMON, "id")
-local KEYWORDS_6 = with_keywords(COMMON, "$id const contains propertyNames examples")
-local KEYWORDS_7 = with_keywords(KEYWORDS_6,
+local KEYWORDS_4 = with_draft_keywords(COMMON, "id")
+local KEYWORDS_6 = with_draft_keywords(COMMON, "$id const contains propertyNames examples")
+local KEYWORDS_7 = with_draft_keywords(KEYWORDS_6,
   "$comment if then else readOnly writeOnly contentEncoding contentMediaType")
-local KEYWORDS_2019 = with_keywords(KEYWORDS_7, [[
+local KEYWORDS_2019 = with_draft_keywords(KEYWORDS_7, [[
   $anchor $defs $vocabulary $recursiveRef $recursiveAnchor dependentSchemas dependentRequired minContains maxContains
   unevaluatedItems unevaluatedProperties contentSchema deprecated]])
 
@@ -51,7 +51,7 @@ local KEYWORDS_2019 = with_keywords(KEYWORDS_7, [[
 -- {====== Conversion to the keywords of 2020-12 ======
 
 -- Keywords of other drafts have no meaning.
-local function select_keywords(schema, keywords)
+local function select_draft_keywords(schema, keywords)
   local selected = {}
   for keyword, value in next, schema do
     if keywords[keyword] then selected[keyword] = value end
@@ -60,7 +60,7 @@ local function select_keywords(schema, keywords)
 end
 
 -- Older drafts had an array in `items` for what is now `prefixItems`, and `additionalItems` for the other items.
-local function convert_items(schema)
+local function convert_draft_items(schema)
   if is_array(schema.items) then
     schema.prefixItems, schema.items = #schema.items > 0 and schema.items or nil, schema.additionalItems
   end
@@ -69,7 +69,7 @@ local function convert_items(schema)
 end
 
 -- An identifier was an anchor if it began with "#". Some generators write JSON pointers there, which name nothing.
-local function convert_id(schema, id)
+local function convert_draft_id(schema, id)
   local anchor = type(id) == "string" and id:match "^#(.+)$"
   schema["$id"] = not anchor and id or nil
   schema["$anchor"] = anchor and anchor:find "^[%a_][-%w._]*$" and anchor or nil
@@ -77,7 +77,7 @@ local function convert_id(schema, id)
 end
 
 -- In draft 4 the exclusive bounds were booleans that changed the others.
-local function convert_bound(schema, inclusive, exclusive)
+local function convert_draft_bound(schema, inclusive, exclusive)
   local flag = schema[exclusive]
   if type(flag) ~= "boolean" then return end
   schema[exclusive] = nil
@@ -88,7 +88,7 @@ end
 local function converter_before_2019(keywords, id_keyword)
   return function(schema)
     if schema["$ref"] ~= nil then return { ["$ref"] = schema["$ref"], definitions = schema.definitions } end
-    return convert_items(convert_id(select_keywords(schema, keywords), schema[id_keyword]))
+    return convert_draft_items(convert_draft_id(select_draft_keywords(schema, keywords), schema[id_keyword]))
   end
 end
 
@@ -99,14 +99,14 @@ local convert_common_4 = converter_before_2019(KEYWORDS_4, "id")
 local function convert_4(schema)
   local converted = convert_common_4(schema)
   if type(converted["$id"]) ~= "string" then converted["$id"] = nil end
-  convert_bound(converted, "minimum", "exclusiveMinimum")
-  convert_bound(converted, "maximum", "exclusiveMaximum")
+  convert_draft_bound(converted, "minimum", "exclusiveMinimum")
+  convert_draft_bound(converted, "maximum", "exclusiveMaximum")
   return converted
 end
 
 -- `$recursiveRef` is a dynamic reference to the anchor "", which `$recursiveAnchor` sets (references.add_names).
 local function convert_2019(schema)
-  local converted = convert_items(select_keywords(schema, KEYWORDS_2019))
+  local converted = convert_draft_items(select_draft_keywords(schema, KEYWORDS_2019))
   converted["$dynamicRef"] = schema["$recursiveRef"]
   return converted
 end
@@ -126,16 +126,16 @@ end
 -- The meta-schemas in short: the keywords of each draft, whose values have the form that they have in 2020-12, except
 -- for these.
 
-local function is_schema(value) return type(value) == "boolean" or values.is_object(value) end
+local function is_draft_schema(value) return type(value) == "boolean" or values.is_object(value) end
 
-local function is_schema_or_list(value) return is_schema(value) or is_array(value) and #value > 0 end
+local function is_draft_schema_or_list(value) return is_draft_schema(value) or is_array(value) and #value > 0 end
 
 local function is_keyword_of_type(name)
   return function(value) return type(value) == name end
 end
 
-local ITEMS = { is_schema_or_list, "a schema or an array of at least one schema" }
-local SCHEMA = { is_schema, "a schema, which is an object or a boolean" }
+local ITEMS = { is_draft_schema_or_list, "a schema or an array of at least one schema" }
+local SCHEMA = { is_draft_schema, "a schema, which is an object or a boolean" }
 local STRING = { is_keyword_of_type "string", "a string" }
 local BOOLEAN = { is_keyword_of_type "boolean", "a boolean" }
 

@@ -21,7 +21,7 @@ local CANCELLATION = {
   id = function(params) return params.id end,
 }
 
-local function with_own_capabilities(names)
+local function with_own_gevals_capabilities(names)
   local set = {}
   for _, name in ipairs(OWN) do set[name] = true end
   for name in pairs(names) do set[name] = true end
@@ -53,7 +53,7 @@ end
 ---@param others boolean|string[] capabilities of the user, if there are any
 ---@return string[]
 function extensions.offer(others)
-  return extensions.list(with_own_capabilities(type(others) == "table" and extensions.set_of(others) or {}))
+  return extensions.list(with_own_gevals_capabilities(type(others) == "table" and extensions.set_of(others) or {}))
 end
 
 ---The capabilities that both sides have.
@@ -62,7 +62,7 @@ end
 ---@return table<string, true>
 function extensions.agree(offered, names)
   local agreed = {}
-  for name in pairs(with_own_capabilities(names)) do
+  for name in pairs(with_own_gevals_capabilities(names)) do
     if offered[name] then agreed[name] = true end
   end
   return agreed
@@ -88,7 +88,7 @@ local function escape_bytes_name(name) return (name:gsub("^%$+bytes$", "$%0")) e
 
 local function unescape_bytes_name(name) return (name:gsub("^%$(%$+bytes)$", "%1")) end
 
-local function json_pointer(path, name)
+local function bytes_pointer(path, name)
   return ("%s/%s"):format(path, (tostring(name):gsub("~", "~0"):gsub("/", "~1")))
 end
 
@@ -102,13 +102,13 @@ function extensions.find_bytes(value, path, depth)
   if type(value) ~= "table" or depth > DEEPEST then return nil end
   for name, member in pairs(value) do
     local index = math.type(name) == "integer" and name - 1 or name
-    local found = type(member) == "table" and extensions.find_bytes(member, json_pointer(path, index), depth + 1)
+    local found = type(member) == "table" and extensions.find_bytes(member, bytes_pointer(path, index), depth + 1)
     if found then return found end
   end
 end
 
 -- Returns the value itself if nothing changes, else a copy.
-local function convert_members(value, rename, convert, depth)
+local function convert_bytes_members(value, rename, convert, depth)
   local copy, is_changed = {}, false
   for name, member in pairs(value) do
     local new_name = type(name) == "string" and rename(name) or name
@@ -125,12 +125,12 @@ end
 function extensions.pack(value, depth)
   depth = depth or 0
   if type(value) ~= "table" or bytes.is(value) or depth > DEEPEST then return value end
-  return convert_members(value, escape_bytes_name, extensions.pack, depth)
+  return convert_bytes_members(value, escape_bytes_name, extensions.pack, depth)
 end
 
-local function unpack_value(value, depth)
+local function unpack_bytes_value(value, depth)
   if type(value) ~= "table" then return value end
-  if value["$bytes"] == nil then return convert_members(value, unescape_bytes_name, unpack_value, depth) end
+  if value["$bytes"] == nil then return convert_bytes_members(value, unescape_bytes_name, unpack_bytes_value, depth) end
   local object, reason = bytes.from_object(value)
   if not object then error({ reason = reason }, 0) end
   return object
@@ -140,7 +140,7 @@ end
 ---@param value any
 ---@return any value, string? message what is wrong, if the value is nil
 function extensions.unpack(value)
-  local ok, result = pcall(unpack_value, value, 0)
+  local ok, result = pcall(unpack_bytes_value, value, 0)
   if ok then return result end
   if type(result) ~= "table" or not result.reason then error(result, 0) end
   return nil, result.reason

@@ -14,7 +14,7 @@ local json, protocol_error = core.json, jsonrpc.protocol_error
 
 local host = { handlers = {} }
 
-local function invalid_render_args(format, ...) return nil, errors.new("invalid", format:format(...)) end
+local function invalid_liquid_args(format, ...) return nil, errors.new("invalid", format:format(...)) end
 
 -- {====== Compiled templates ======
 
@@ -31,7 +31,7 @@ end
 
 local function forget_template(self, params) self.ids[json.encode(params)] = nil end
 
-local function read_compiled(result)
+local function read_compiled_template(result)
   if not jsonrpc.is_object(result) then
     return protocol_error("its answer to compile: object expected, got %s", json.kind(result))
   end
@@ -49,7 +49,7 @@ local function compiled_template_id(self, peer, params, timeout)
   local result, err = peer:call("compile", params, { timeout = timeout })
   if err ~= nil then return nil, err end
   local id, problem
-  id, err, problem = read_compiled(result)
+  id, err, problem = read_compiled_template(result)
   if id then remember_template(self, key, id) end
   return id, err, problem
 end
@@ -71,24 +71,24 @@ local TYPES = {
   resource_limits = "table", registers = "table",
 }
 
-local function check_render_args(args)
+local function check_liquid_render_args(args)
   for name, value in pairs(args) do
     local expected = TYPES[name]
-    if not expected then return invalid_render_args("render: there is no %q", tostring(name)) end
+    if not expected then return invalid_liquid_args("render: there is no %q", tostring(name)) end
     if type(value) ~= expected then
-      return invalid_render_args("render: %s: %s expected, got %s", name, expected, type(value))
+      return invalid_liquid_args("render: %s: %s expected, got %s", name, expected, type(value))
     end
   end
-  if not args.template then return invalid_render_args "render: template is missing" end
+  if not args.template then return invalid_liquid_args "render: template is missing" end
   return true
 end
 
-local function valid_filesystem(args)
+local function valid_liquid_filesystem(args)
   if not args.filesystem then return nil end
   local files = {}
   for name, text in pairs(args.filesystem) do
     if type(name) ~= "string" or type(text) ~= "string" then
-      return invalid_render_args("render: filesystem: texts by name expected, got %s at %s", type(text), tostring(name))
+      return invalid_liquid_args("render: filesystem: texts by name expected, got %s at %s", type(text), tostring(name))
     end
     files[wire.valid_text(name)] = wire.valid_text(text)
   end
@@ -96,7 +96,7 @@ local function valid_filesystem(args)
 end
 
 -- The time is sent where each version of the protocol expects it.
-local function registers_with_time(args)
+local function liquid_registers_with_time(args)
   if not args.frozen_time then return args.registers end
   local registers = { current_time = args.frozen_time }
   for name, value in pairs(args.registers or {}) do registers[name] = value end
@@ -104,11 +104,11 @@ local function registers_with_time(args)
 end
 
 -- The params of compile and of render.
-local function render_params(args)
-  local ok, err = check_render_args(args)
+local function liquid_render_params(args)
+  local ok, err = check_liquid_render_args(args)
   if not ok then return nil, err end
   local files
-  files, err = valid_filesystem(args)
+  files, err = valid_liquid_filesystem(args)
   if err then return nil, err end
   local line_numbers = args.line_numbers ~= false
   return {
@@ -120,43 +120,43 @@ local function render_params(args)
       options = setmetatable({
         strict_variables = args.strict_variables, strict_filters = args.strict_filters,
         strict_errors = args.strict_errors, resource_limits = args.resource_limits,
-        registers = registers_with_time(args),
+        registers = liquid_registers_with_time(args),
       }, RENDER_OPTIONS),
       frozen_time = args.frozen_time,
     }, RENDER),
   }
 end
 
-local function tag_params(operation)
-  if operation:find "[%c{}%%]" then return invalid_render_args("%q is not a valid tag name", operation) end
-  return render_params { template = ("{%% %s %%}"):format(operation), strict_errors = true }
+local function liquid_tag_params(operation)
+  if operation:find "[%c{}%%]" then return invalid_liquid_args("%q is not a valid tag name", operation) end
+  return liquid_render_params { template = ("{%% %s %%}"):format(operation), strict_errors = true }
 end
 
 -- }======
 
 -- {====== Outcomes ======
 
-local function failed_outcome(text, result, outputs)
+local function failed_liquid_outcome(text, result, outputs)
   return { success = false, message = text, error = text, result = result, outputs = outputs }
 end
 
 -- The outcome of a template with errors, from the result of compile.
-local function compile_failure(result)
-  return failed_outcome(wire.error_text(result.error, "the template does not compile"), result)
+local function liquid_compile_failure(result)
+  return failed_liquid_outcome(wire.error_text(result.error, "the template does not compile"), result)
 end
 
 local function object_or_nil(value) return jsonrpc.is_object(value) and value or nil end
 
 -- A failed render is an error response with a code of its own. Any other error is not an outcome.
-local function read_render_error(err)
+local function read_liquid_render_error(err)
   if err.kind ~= "remote" or err.code ~= wire.RENDER_ERROR then return nil, err end
   local data = object_or_nil(err.data) or {}
   local problem = { type = data.type, message = err.message, line = data.line }
-  return failed_outcome(err.message, { errors = { problem } }, object_or_nil(data.outputs))
+  return failed_liquid_outcome(err.message, { errors = { problem } }, object_or_nil(data.outputs))
 end
 
 -- A null member counts as missing.
-local function check_rendered(result)
+local function check_rendered_template(result)
   if not jsonrpc.is_object(result) then
     return protocol_error("its answer to render: object expected, got %s", json.kind(result))
   end
@@ -172,25 +172,25 @@ local function check_rendered(result)
 end
 
 -- `is_strict`: errors in the output are failures, even if the plugin does not support that.
-local function render_outcome(result, err, is_strict)
-  if err ~= nil then return read_render_error(err) end
+local function liquid_render_outcome(result, err, is_strict)
+  if err ~= nil then return read_liquid_render_error(err) end
   local ok
-  ok, err = check_rendered(result)
+  ok, err = check_rendered_template(result)
   if not ok then return nil, err end
   local first = jsonrpc.given(result.error) or is_strict and (jsonrpc.given(result.errors) or {})[1]
   local outputs = object_or_nil(result.outputs)
-  if first then return failed_outcome(wire.error_text(first, "the render failed"), result, outputs) end
+  if first then return failed_liquid_outcome(wire.error_text(first, "the render failed"), result, outputs) end
   return { success = true, message = jsonrpc.given(result.output) or "", result = result, outputs = outputs }
 end
 
 -- The line number is of no use, because the template is one tag.
-local function without_line_number(text) return text and (text:gsub("^Liquid error %(line %d+%): ", "")) end
+local function without_template_line_number(text) return text and (text:gsub("^Liquid error %(line %d+%): ", "")) end
 
-local function tag_outcome(result, err)
+local function liquid_tag_outcome(result, err)
   local outcome
-  outcome, err = render_outcome(result, err, true)
+  outcome, err = liquid_render_outcome(result, err, true)
   if not outcome then return nil, err end
-  outcome.error = without_line_number(outcome.error)
+  outcome.error = without_template_line_number(outcome.error)
   if not outcome.success then outcome.message = outcome.error end
   return outcome
 end
@@ -226,51 +226,52 @@ end
 
 -- {====== Execute ======
 
-local function seconds_left(deadline) return deadline and math.max(deadline - core.now(), 0) end
+local function render_seconds_left(deadline) return deadline and math.max(deadline - core.now(), 0) end
 
 -- A plugin may drop old templates.
 local function is_unknown_template(err)
   return err and err.code == jsonrpc.INVALID_PARAMS and err.message:find "template_id"
 end
 
-local function render_compiled(session, params, deadline, is_again)
+local function render_compiled_template(session, params, deadline, is_again)
   local state, peer = session.state, session.peer
-  local id, err, problem, is_old = compiled_template_id(state.templates, peer, params.compile, seconds_left(deadline))
+  local timeout = render_seconds_left(deadline)
+  local id, err, problem, is_old = compiled_template_id(state.templates, peer, params.compile, timeout)
   if not id then return nil, err, problem end
   params.render.template_id = id
   local result
-  result, err = peer:call("render", params.render, { timeout = seconds_left(deadline) })
+  result, err = peer:call("render", params.render, { timeout = render_seconds_left(deadline) })
   if is_old and not is_again and is_unknown_template(err) then
     forget_template(state.templates, params.compile)
-    return render_compiled(session, params, deadline, true)
+    return render_compiled_template(session, params, deadline, true)
   end
   return result, err
 end
 
-local function execute_template(session, params, environment, context)
+local function execute_liquid_template(session, params, environment, context)
   local scope <close> = objects.scope(session.state.objects)
   params.render.environment = scope:environment(environment)
-  return render_compiled(session, params, context.wait_timeout and core.now() + context.wait_timeout or false)
+  return render_compiled_template(session, params, context.wait_timeout and core.now() + context.wait_timeout or false)
 end
 
-local function execute_render(session, args, context)
-  local params, err = render_params(args)
+local function execute_liquid_render(session, args, context)
+  local params, err = liquid_render_params(args)
   if not params then return nil, err end
   local result, problem
-  result, err, problem = execute_template(session, params, args.environment or {}, context)
-  if problem then return compile_failure(problem) end
-  return render_outcome(result, err, args.strict_errors)
+  result, err, problem = execute_liquid_template(session, params, args.environment or {}, context)
+  if problem then return liquid_compile_failure(problem) end
+  return liquid_render_outcome(result, err, args.strict_errors)
 end
 
-local function execute_tag(session, operation, args, context)
-  local params, err = tag_params(operation)
+local function execute_liquid_tag(session, operation, args, context)
+  local params, err = liquid_tag_params(operation)
   if not params then return nil, err end
   local result, problem
-  result, err, problem = execute_template(session, params, args, context)
+  result, err, problem = execute_liquid_template(session, params, args, context)
   if problem then
-    return nil, errors.new("invalid", compile_failure(problem).error, { code = jsonrpc.METHOD_NOT_FOUND })
+    return nil, errors.new("invalid", liquid_compile_failure(problem).error, { code = jsonrpc.METHOD_NOT_FOUND })
   end
-  return tag_outcome(result, err)
+  return liquid_tag_outcome(result, err)
 end
 
 ---@param session pintle.session
@@ -279,8 +280,8 @@ end
 ---@param context pintle.context
 ---@return pintle.outcome?, pintle.error?
 function host.execute(session, operation, args, context)
-  if operation == "render" then return execute_render(session, args, context) end
-  return execute_tag(session, operation, args, context)
+  if operation == "render" then return execute_liquid_render(session, args, context) end
+  return execute_liquid_tag(session, operation, args, context)
 end
 
 -- }======
@@ -290,7 +291,7 @@ function host.close(session) session.peer:notify("quit", {}) end
 
 -- {====== Access to objects ======
 
-local function find_object(session, params)
+local function find_liquid_object(session, params)
   local id = jsonrpc.is_object(params) and params.drop_id
   local all = session.state.objects
   local entry = all and all.by_id[id]
@@ -306,7 +307,7 @@ local REVEALING_MESSAGES = {
 }
 
 -- The message for the template of an error that an object raised; and the original, if that must not be shown.
-local function public_drop_message(raised)
+local function public_message_of_drop_request(raised)
   local text = errors.text(raised)
   if raised == nil then return "internal", text end
   for _, pattern in ipairs(REVEALING_MESSAGES) do
@@ -316,32 +317,34 @@ local function public_drop_message(raised)
 end
 
 -- A message that the template must not see goes to the log.
-local function drop_failure(session, object, raised)
-  local message, cause = public_drop_message(raised)
+local function failure_of_drop_request(session, object, raised)
+  local message, cause = public_message_of_drop_request(raised)
   if cause then session:log("error", ("%s failed: %s"):format(objects.type_of(object), cause)) end
   return { error = { code = DROP_ERROR, message = message } }
 end
 
 -- An error that a drop raises is sent as its result, so that the render can continue.
-local function access_object(session, params, member, fn, ...)
-  local entry, err = find_object(session, params)
+local function access_drop_object(session, params, member, fn, ...)
+  local entry, err = find_liquid_object(session, params)
   if not entry then return nil, err end
   local ok, value = pcall(fn, entry.object, ...)
   if ok then ok, value = pcall(entry.scope.pack, entry.scope, value) end
-  if not ok then return drop_failure(session, entry.object, value) end
+  if not ok then return failure_of_drop_request(session, entry.object, value) end
   if value == nil then value = json.null end
   return { [member] = value }
 end
 
 function host.handlers.drop_get(session, params)
-  return access_object(session, params, "value", objects.get, type(params) == "table" and params.property)
+  return access_drop_object(session, params, "value", objects.get, type(params) == "table" and params.property)
 end
 
-function host.handlers.drop_iterate(session, params) return access_object(session, params, "items", objects.iterate) end
+function host.handlers.drop_iterate(session, params)
+  return access_drop_object(session, params, "items", objects.iterate)
+end
 
 function host.handlers.drop_call(session, params)
   local args = type(params) == "table" and jsonrpc.given(params.args) or {}
-  return access_object(session, params, "value", objects.call, type(params) == "table" and params.method,
+  return access_drop_object(session, params, "value", objects.call, type(params) == "table" and params.method,
     session.state.objects and objects.unpack(session.state.objects, args))
 end
 

@@ -41,13 +41,13 @@ end
 
 local PLAIN = { ["pintle.order"] = true, ["pintle.raw"] = true, ["pintle.bigint"] = true }
 
-local function metatable_name(metatable)
+local function object_metatable_name(metatable)
   local name = type(metatable) == "table" and rawget(metatable, "__name")
   return type(name) == "string" and name or nil
 end
 
 -- Whether a table is a class or a module rather than data.
-local function is_class_table(value)
+local function is_object_class_table(value)
   if type(rawget(value, "__index")) == "table" then return true end
   for _, member in next, value do
     if type(member) == "function" then return true end
@@ -63,13 +63,13 @@ function objects.is(value)
   local kind = type(value)
   if kind ~= "table" and kind ~= "userdata" then return false end
   local metatable = getmetatable(value)
-  if metatable then return metatable ~= json.array_mt and not PLAIN[metatable_name(metatable)] end
-  return kind == "table" and is_class_table(value)
+  if metatable then return metatable ~= json.array_mt and not PLAIN[object_metatable_name(metatable)] end
+  return kind == "table" and is_object_class_table(value)
 end
 
 ---@param object any
 ---@return string
-function objects.type_of(object) return metatable_name(getmetatable(object)) or "Drop" end
+function objects.type_of(object) return object_metatable_name(getmetatable(object)) or "Drop" end
 
 -- }======
 
@@ -89,7 +89,7 @@ end
 
 local pack_value
 
-local function pack_table_members(self, value, parents)
+local function pack_object_members(self, value, parents)
   if parents[value] then return CIRCULAR end
   parents[value] = true
   local copy = setmetatable({}, getmetatable(value))
@@ -102,7 +102,7 @@ function pack_value(self, value, parents)
   local kind = type(value)
   if kind == "string" then return wire.valid_text(value) end
   if objects.is(value) then return mark_object(self, value) end
-  if kind == "table" then return pack_table_members(self, value, parents) end
+  if kind == "table" then return pack_object_members(self, value, parents) end
   local is_not_finite = kind == "number" and (value ~= value or value == math.huge or value == -math.huge)
   return is_not_finite and json.null or value
 end
@@ -118,7 +118,7 @@ function scope_methods:pack(value) return pack_value(self, value, {}) end
 function scope_methods:environment(environment)
   local copy, metatable = {}, getmetatable(environment)
   for name, value in pairs(environment) do copy[name] = pack_value(self, value, { [environment] = true }) end
-  return PLAIN[metatable_name(metatable)] and setmetatable(copy, metatable) or copy
+  return PLAIN[object_metatable_name(metatable)] and setmetatable(copy, metatable) or copy
 end
 
 -- }======
@@ -152,7 +152,7 @@ end
 
 -- A member, unless it is hidden from templates: names that begin with `__`, and functions that are named `new` or begin
 -- with `_`.
-local function public_member(object, name)
+local function public_object_member(object, name)
   if name:find "^__" then return nil end
   local value = object_member(object, name)
   local is_private = type(value) == "function" and (name == "new" or name:find "^_")
@@ -196,7 +196,7 @@ local function object_item(object, index)
 end
 
 -- Functions and threads have no JSON form: they are sent as null.
-local function value_or_null(value)
+local function object_value_or_null(value)
   local kind = type(value)
   if kind ~= "function" and kind ~= "thread" then return value end
 end
@@ -206,10 +206,10 @@ end
 ---@param property string|integer
 ---@return any
 function objects.get(object, property)
-  if math.type(property) == "integer" then return value_or_null(object_item(object, property)) end
+  if math.type(property) == "integer" then return object_value_or_null(object_item(object, property)) end
   if type(property) ~= "string" then error("property: string or integer expected", 0) end
-  local value = public_member(object, property)
-  if type(value) == "function" then return value_or_null(value_of_object_or_raise(value(object))) end
+  local value = public_object_member(object, property)
+  if type(value) == "function" then return object_value_or_null(value_of_object_or_raise(value(object))) end
   if value == nil and DEFAULTS[property] then return DEFAULTS[property](object) end
   return value
 end
@@ -246,7 +246,7 @@ end
 ---@param args any[]
 ---@return any
 function objects.call(object, method, args)
-  local fn = type(method) == "string" and public_member(object, method)
+  local fn = type(method) == "string" and public_object_member(object, method)
   if type(fn) ~= "function" then
     error(("%s has no method '%s'"):format(objects.type_of(object), tostring(method)), 0)
   end
@@ -254,7 +254,7 @@ function objects.call(object, method, args)
   for i = 1, #args do
     if args[i] ~= json.null then given[i] = args[i] end
   end
-  return value_or_null(value_of_object_or_raise(fn(object, table.unpack(given, 1, #args))))
+  return object_value_or_null(value_of_object_or_raise(fn(object, table.unpack(given, 1, #args))))
 end
 
 -- }======

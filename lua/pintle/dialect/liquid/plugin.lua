@@ -24,13 +24,13 @@ local params_methods = {}
 local params_metatable = { __name = "pintle.liquid.params", __index = params_methods }
 
 -- An error with the code of invalid params that names the param by its path.
-local function param_error(message, path, reason)
+local function liquid_param_error(message, path, reason)
   return errors.new("invalid", message, {
     code = jsonrpc.INVALID_PARAMS, data = setmetatable({ param = path, message = reason }, PARAM_DATA),
   })
 end
 
-local function read_params(method, received)
+local function read_liquid_params(method, received)
   local self = setmetatable({ method = method, given = jsonrpc.given(received) or {} }, params_metatable)
   local kind = json.kind(self.given)
   if kind ~= "object" then
@@ -46,11 +46,11 @@ end
 function params_methods:refuse(path, expected, got)
   local reason = ("xpected %s, got %s"):format(expected, got)
   local message = ("Invalid %s: e%s"):format(path:gsub("^options%.", ""), reason)
-  self.problem = self.problem or param_error(message, path, "E" .. reason)
+  self.problem = self.problem or liquid_param_error(message, path, "E" .. reason)
 end
 
 -- A parent that is not an object is reported when it is read itself.
-local function find_param_by_path(value, path)
+local function find_liquid_param(value, path)
   for name in path:gmatch "[^.]+" do
     if type(value) ~= "table" then return nil end
     value = value[name]
@@ -63,7 +63,7 @@ end
 ---@param expected "boolean"|"string"|"object"
 ---@return any
 function params_methods:optional(path, expected)
-  local value = find_param_by_path(self.given, path)
+  local value = find_liquid_param(self.given, path)
   if value == nil then return nil end
   local kind = json.kind(value)
   if kind == expected then return value end
@@ -77,7 +77,7 @@ function params_methods:required(path, expected)
   local value = self:optional(path, expected)
   if value == nil then
     local message = ("Missing required parameter '%s' in %s request"):format(path, self.method)
-    self.problem = self.problem or param_error(message, path, ("Expected %s, got nothing"):format(expected))
+    self.problem = self.problem or liquid_param_error(message, path, ("Expected %s, got nothing"):format(expected))
   end
   return value
 end
@@ -101,8 +101,8 @@ function plugin.manifest(self)
   }, MANIFEST)
 end
 
-local function handle_initialize(server, received)
-  local given = read_params("initialize", received)
+local function handle_liquid_initialize(server, received)
+  local given = read_liquid_params("initialize", received)
   given:optional("version", "string")
   if given.problem then return nil, given.problem end
   local ok, err = server:initialize()
@@ -131,22 +131,22 @@ local function is_tag_of_operation(manifest, name)
   return operation ~= nil and not (own and own.is_engine)
 end
 
-local function line_number(source, at)
+local function tag_line_number(source, at)
   local _, breaks = source:sub(1, at - 1):gsub("\n", "")
   return breaks + 1
 end
 
 -- nil if the template is anything else than one tag.
-local function find_tag(manifest, source)
+local function find_operation_tag(manifest, source)
   local before, trim, name, trim_after, after = source:match "^(%s*){%%(%-?)%s*(.-)%s*(%-?)%%}(%s*)$"
   if not name or not is_tag_of_operation(manifest, name) then return nil end
   return {
-    operation = name, line = line_number(source, #before + 1),
+    operation = name, line = tag_line_number(source, #before + 1),
     before = trim == "" and before or "", after = trim_after == "" and after or "",
   }
 end
 
-local function list_tags(manifest)
+local function list_operation_tags(manifest)
   local list = {}
   for _, name in ipairs(manifest.names) do
     if is_tag_of_operation(manifest, name) then list[#list + 1] = ("{%% %s %%}"):format(name) end
@@ -156,30 +156,32 @@ local function list_tags(manifest)
 end
 
 local function tag_error_text(manifest, name)
-  if not name then return "Only a tag can be rendered; " .. list_tags(manifest) end
-  if not is_tag_of_operation(manifest, name) then return ("Unknown tag '%s'; %s"):format(name, list_tags(manifest)) end
+  if not name then return "Only a tag can be rendered; " .. list_operation_tags(manifest) end
+  if not is_tag_of_operation(manifest, name) then
+    return ("Unknown tag '%s'; %s"):format(name, list_operation_tags(manifest))
+  end
   local alone = "Syntax Error in '%s' - it stands alone, and its arguments are the environment: {%% %s %%}"
   return alone:format(name, name)
 end
 
 -- The error of a template that is not a tag, in a plugin without an engine.
-local function syntax_error(manifest, source)
+local function tag_syntax_error(manifest, source)
   local at, name = source:match "(){%%%-?%s*([^%s%%}]+)"
   if name then name = name:gsub("%-$", "") end
-  local line = line_number(source, at or 1)
+  local line = tag_line_number(source, at or 1)
   local message = ("Liquid syntax error (line %d): %s"):format(line, tag_error_text(manifest, name))
   return { type = "syntax_error", message = message, line = line }
 end
 
 -- An invalid argument is reported by its place in the environment.
-local function argument_error(err)
+local function tag_argument_error(err)
   if type(err) ~= "table" or err.code ~= jsonrpc.INVALID_PARAMS or type(err.data) ~= "table" or not err.data.path then
     return err
   end
-  return param_error(err.message, "environment" .. err.data.path:gsub("/", "."), err.data.reason)
+  return liquid_param_error(err.message, "environment" .. err.data.path:gsub("/", "."), err.data.reason)
 end
 
-local function tag_failure(tag, outcome, is_strict)
+local function operation_tag_failure(tag, outcome, is_strict)
   local text = outcome.error or outcome.message or "the operation failed"
   local inline = ("Liquid error (line %d): %s"):format(tag.line, text)
   local data = { type = "render_error", line = tag.line, outputs = outcome.outputs }
@@ -189,10 +191,10 @@ local function tag_failure(tag, outcome, is_strict)
 end
 
 -- Returns the output, its errors and the outputs; or nil and an error.
-local function render_tag(server, tag, environment, options, request)
+local function render_operation_tag(server, tag, environment, options, request)
   local outcome, err = server:execute(tag.operation, environment, {}, request)
-  if not outcome then return nil, argument_error(err) end
-  if not outcome.success then return tag_failure(tag, outcome, options.strict_errors) end
+  if not outcome then return nil, tag_argument_error(err) end
+  if not outcome.success then return operation_tag_failure(tag, outcome, options.strict_errors) end
   return tag.before .. (outcome.message or "") .. tag.after, nil, outcome.outputs
 end
 
@@ -204,7 +206,7 @@ end
 
 local MODES = { strict2 = true, strict = true, lax = true }
 
-local function read_error_mode(given)
+local function read_liquid_error_mode(given)
   local mode = given:optional("options.error_mode", "string")
   if mode and not MODES[mode] then
     given:refuse("options.error_mode", "'strict' or 'lax'", ("'%s'"):format(mode)) -- as the document words it
@@ -212,7 +214,7 @@ local function read_error_mode(given)
   return mode or "strict2"
 end
 
-local function read_filesystem(given)
+local function read_liquid_filesystem(given)
   local files = given:optional("filesystem", "object") or {}
   for name, text in pairs(files) do
     if type(text) ~= "string" then given:refuse("filesystem." .. name, "string", type(text)) end
@@ -228,16 +230,16 @@ end
 ---@field partial_path? string prefix of the names of partials in errors; an addition to the protocol
 ---@field filesystem table<string, string> the text of each file
 
-local function read_compile(received)
-  local given = read_params("compile", received)
+local function read_liquid_compile(received)
+  local given = read_liquid_params("compile", received)
   local source = given:required("template", "string")
   given:optional("options", "object")
   local options = {
-    error_mode = read_error_mode(given),
+    error_mode = read_liquid_error_mode(given),
     line_numbers = given:optional("options.line_numbers", "boolean"),
     template_name = given:optional("options.template_name", "string"),
     partial_path = given:optional("options.partial_path", "string"),
-    filesystem = read_filesystem(given),
+    filesystem = read_liquid_filesystem(given),
   }
   if given.problem then return nil, given.problem end
   return { source = source, options = options }
@@ -245,7 +247,7 @@ end
 
 local COMPILED = json.order { "template_id", "error" }
 
-local function keep_template(server, kept)
+local function keep_engine_template(server, kept)
   local state = server.state
   state.templates, state.last = state.templates or {}, (state.last or 0) + 1
   state.templates["tmpl_" .. state.last] = kept
@@ -253,30 +255,30 @@ local function keep_template(server, kept)
   return setmetatable({ template_id = "tmpl_" .. state.last }, COMPILED)
 end
 
-local function compile_error(err)
+local function engine_compile_error(err)
   return setmetatable({ template_id = json.null, error = wire.problem(err, "syntax_error") }, COMPILED)
 end
 
-local function engine_of(manifest)
+local function liquid_engine_of(manifest)
   local own = manifest.dialects.liquid
   return own and own.compile and own
 end
 
-local function handle_compile(server, received, request)
-  local params, err = read_compile(received)
+local function handle_liquid_compile(server, received, request)
+  local params, err = read_liquid_compile(received)
   if not params then return nil, err end
   local manifest = server.plugin.manifest
-  local tag = find_tag(manifest, params.source)
-  if tag then return keep_template(server, { tag = tag }) end
-  local engine = engine_of(manifest)
-  if not engine then return compile_error(syntax_error(manifest, params.source)) end
+  local tag = find_operation_tag(manifest, params.source)
+  if tag then return keep_engine_template(server, { tag = tag }) end
+  local engine = liquid_engine_of(manifest)
+  if not engine then return engine_compile_error(tag_syntax_error(manifest, params.source)) end
   local ctx
   ctx, err = server:enter(request)
   if not ctx then return nil, err end
   local template
   template, err = engine.compile(params.source, params.options, ctx)
-  if template == nil then return compile_error(err) end
-  return keep_template(server, { template = template, engine = engine })
+  if template == nil then return engine_compile_error(err) end
+  return keep_engine_template(server, { template = template, engine = engine })
 end
 
 -- }======
@@ -284,7 +286,7 @@ end
 -- {====== Render ======
 
 -- The later version of the protocol has the time in the registers.
-local function read_current_time(given)
+local function read_liquid_current_time(given)
   for _, path in ipairs { "options.registers.current_time", "frozen_time" } do
     local text = given:optional(path, "string")
     local seconds = text and wire.seconds(text)
@@ -305,8 +307,8 @@ end
 ---@field markers? pintle.liquid.place[] places of the markers in the environment, or of the drops that have replaced
 ---them; nil if they are not known, as in short messages
 
-local function read_render(received)
-  local given = read_params("render", received)
+local function read_liquid_render(received)
+  local given = read_liquid_params("render", received)
   local template_id = given:required("template_id", "string")
   local environment = given:optional("environment", "object") or {}
   given:optional("options", "object")
@@ -317,37 +319,39 @@ local function read_render(received)
   for _, name in ipairs { "strict_variables", "strict_filters", "strict_errors" } do
     options[name] = given:optional("options." .. name, "boolean")
   end
-  options.now, options.current_time = read_current_time(given)
+  options.now, options.current_time = read_liquid_current_time(given)
   if given.problem then return nil, given.problem end
   return { template_id = template_id, environment = environment, options = options }
 end
 
 local RENDERED = json.order { "output", "errors", "outputs" }
 
-local function render_result(output, problems, outputs)
+local function engine_render_result(output, problems, outputs)
   if output == nil then return nil, wire.render_error(problems) end
   if type(output) ~= "string" then error("render: the output is a " .. type(output) .. ", not a string", 0) end
   local result = { output = wire.valid_text(output), errors = wire.problem_list(problems), outputs = outputs }
   return setmetatable(result, RENDERED)
 end
 
-local function unknown_template(id)
+local function unknown_engine_template(id)
   local message = ("Unknown template_id '%s'. Call compile first."):format(id)
-  return param_error(message, "template_id", "Expected a template_id from compile")
+  return liquid_param_error(message, "template_id", "Expected a template_id from compile")
 end
 
-local function handle_render(server, received, request)
-  local params, err = read_render(received)
+local function handle_liquid_render(server, received, request)
+  local params, err = read_liquid_render(received)
   if not params then return nil, err end
   local kept = server.state.templates and server.state.templates[params.template_id]
-  if not kept then return nil, unknown_template(params.template_id) end
+  if not kept then return nil, unknown_engine_template(params.template_id) end
   local environment
   environment, params.options.markers = drops.receive(params.environment, server.peer, received)
-  if kept.tag then return render_result(render_tag(server, kept.tag, environment, params.options, request)) end
+  if kept.tag then
+    return engine_render_result(render_operation_tag(server, kept.tag, environment, params.options, request))
+  end
   local ctx
   ctx, err = server:enter(request)
   if not ctx then return nil, err end
-  return render_result(kept.engine.render(kept.template, environment, params.options, ctx))
+  return engine_render_result(kept.engine.render(kept.template, environment, params.options, ctx))
 end
 
 -- }======
@@ -384,12 +388,12 @@ local RENDER_PARAMS = {
   },
 }
 
-local function render_failure(err)
+local function engine_render_failure(err)
   if wire.is_error(err) then return nil, err end
   return nil, wire.problem(err).message
 end
 
-local function render_options(args)
+local function engine_render_options(args)
   local now = args.frozen_time and wire.seconds(args.frozen_time)
   if args.frozen_time and not now then return nil, ("frozen_time: %q is not a timestamp"):format(args.frozen_time) end
   return {
@@ -398,15 +402,15 @@ local function render_options(args)
   }
 end
 
-local function execute_render(own, args, ctx)
-  local options, message = render_options(args)
+local function execute_engine_render(own, args, ctx)
+  local options, message = engine_render_options(args)
   if not options then return nil, message end
   local template, err = own.compile(args.template, {
     error_mode = args.error_mode, line_numbers = args.line_numbers, filesystem = args.filesystem or {},
   }, ctx)
-  if template == nil then return render_failure(err) end
+  if template == nil then return engine_render_failure(err) end
   local output, problems = own.render(template, args.environment or {}, options, ctx)
-  if output == nil then return render_failure(problems) end
+  if output == nil then return engine_render_failure(problems) end
   local outputs = problems and #problems > 0 and { errors = json.encode(wire.problem_list(problems)) } or nil
   return { message = wire.valid_text(output), outputs = outputs }
 end
@@ -423,12 +427,12 @@ function plugin.declare_engine(declaring)
   declaring.is_ordered = true
   declaring:operation("render", {
     description = "Render a Liquid template", params = RENDER_PARAMS, dialects = { liquid = { is_engine = true } },
-  }, function(args, ctx) return execute_render(own, args, ctx) end)
+  }, function(args, ctx) return execute_engine_render(own, args, ctx) end)
 end
 
 -- }======
 
-local function handle_quit(server, request)
+local function handle_liquid_quit(server, request)
   server:shutdown(request)
   server:exit(0)
 end
@@ -437,10 +441,10 @@ end
 ---@return table<string, pintle.handler>
 function plugin.handlers(server)
   return {
-    initialize = function(received) return handle_initialize(server, received) end,
-    compile = function(received, request) return handle_compile(server, received, request) end,
-    render = function(received, request) return handle_render(server, received, request) end,
-    quit = function(_, request) return handle_quit(server, request) end,
+    initialize = function(received) return handle_liquid_initialize(server, received) end,
+    compile = function(received, request) return handle_liquid_compile(server, received, request) end,
+    render = function(received, request) return handle_liquid_render(server, received, request) end,
+    quit = function(_, request) return handle_liquid_quit(server, request) end,
   }
 end
 

@@ -12,7 +12,7 @@ local wire = {
 
 local REPLACEMENT = "\u{FFFD}"
 
-local function continuation_byte_count(lead)
+local function utf8_continuation_count(lead)
   if lead >= 0xC2 and lead <= 0xDF then return 1 end
   if lead >= 0xE0 and lead <= 0xEF then return 2 end
   return lead >= 0xF0 and lead <= 0xF4 and 3 or 0
@@ -25,7 +25,7 @@ local SECOND = { [0xE0] = { 0xA0, 0xBF }, [0xED] = { 0x80, 0x9F }, [0xF0] = { 0x
 local function end_of_invalid_utf8(text, at)
   local lead = text:byte(at)
   local last = at
-  for i = 1, continuation_byte_count(lead) - 1 do
+  for i = 1, utf8_continuation_count(lead) - 1 do
     local range = i == 1 and SECOND[lead] or { 0x80, 0xBF }
     local byte = text:byte(at + i)
     if not byte or byte < range[1] or byte > range[2] then break end
@@ -61,14 +61,14 @@ end
 
 local MONTH_LENGTHS = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 }
 
-local function is_date(year, month, day)
+local function is_liquid_date(year, month, day)
   if not MONTH_LENGTHS[month] or day < 1 or day > MONTH_LENGTHS[month] then return false end
   local is_leap = year % 4 == 0 and (year % 100 ~= 0 or year % 400 == 0)
   return not (month == 2 and day == 29) or is_leap
 end
 
 -- The seconds of the day, and the rest of the text.
-local function read_time_of_day(text)
+local function read_liquid_time_of_day(text)
   if text == "" then return 0, "" end
   local hour, minute, rest = text:match "^[Tt ](%d%d):(%d%d)(.*)$"
   if not hour then return nil end
@@ -83,7 +83,7 @@ end
 local UTC = { [""] = true, Z = true, z = true, UTC = true }
 
 -- The seconds that a zone is ahead of UTC.
-local function read_time_zone(text)
+local function read_liquid_time_zone(text)
   text = text:gsub("^ ", "")
   if UTC[text] then return 0 end
   local sign, hours, minutes = text:match "^([+-])(%d%d):?(%d%d)$"
@@ -103,9 +103,9 @@ function wire.seconds(text)
   local year, month, day, rest = text:match "^(%d%d%d%d)%-(%d%d)%-(%d%d)(.*)$"
   if not year then return nil end
   year, month, day = math.tointeger(year), math.tointeger(month), math.tointeger(day)
-  if not is_date(year, month, day) then return nil end
-  local clock, zone = read_time_of_day(rest)
-  local ahead = clock and read_time_zone(zone)
+  if not is_liquid_date(year, month, day) then return nil end
+  local clock, zone = read_liquid_time_of_day(rest)
+  local ahead = clock and read_liquid_time_zone(zone)
   return ahead and days_since_epoch(year, month, day) * 86400 + clock - ahead
 end
 

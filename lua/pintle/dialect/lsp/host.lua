@@ -12,7 +12,7 @@ local protocol_error = jsonrpc.protocol_error
 
 local host = { handlers = {}, defaults = {} }
 
-local function object_or_empty(value) return jsonrpc.is_object(value) and value or {} end
+local function lsp_object_or_empty(value) return jsonrpc.is_object(value) and value or {} end
 
 -- {====== Options ======
 
@@ -31,21 +31,21 @@ local OPTIONS = {
 
 -- {====== The params of initialize ======
 
-local function absolute_path(path)
+local function absolute_lsp_path(path)
   if path:sub(1, 1) == "/" then return path end
   return path == "." and lfs.currentdir() or lfs.currentdir() .. "/" .. path
 end
 
 -- The workspace folder as URI and path; nil if there is none.
-local function workspace_root(session)
+local function lsp_workspace_root(session)
   local root = session.options.root
   if root == false then return nil end
   if root and root:find "^%a[%w+.-]*://" then return root, wire.path(root) end
-  local path = absolute_path(root or session.cwd or ".")
+  local path = absolute_lsp_path(root or session.cwd or ".")
   return wire.uri(path), path
 end
 
-local function workspace_folders(root, path)
+local function lsp_workspace_folders(root, path)
   if not root then return json.null end
   local name = (path or root):match "([^/]+)/*$" or root
   return json.array { { uri = root, name = name } }
@@ -56,7 +56,7 @@ local PARAMS = json.order {
 }
 
 -- Capabilities for the requests that this dialect or a handler of the user answers.
-local function client_capabilities(session)
+local function lsp_client_capabilities(session)
   local handlers = session.handlers or {}
   local own = {
     window = { workDoneProgress = true, showDocument = handlers["window/showDocument"] and { support = true } },
@@ -72,15 +72,15 @@ local function client_capabilities(session)
   return wire.merge(own, session.options.capabilities or {})
 end
 
-local function initialize_params(session)
-  local root, path = workspace_root(session)
-  session.state.folders = workspace_folders(root, path)
+local function lsp_initialize_params(session)
+  local root, path = lsp_workspace_root(session)
+  session.state.folders = lsp_workspace_folders(root, path)
   return setmetatable({
     processId = session.options.process_id == false and json.null or core.getpid(),
     clientInfo = { name = "pintle" },
     rootPath = path or json.null,
     rootUri = root or json.null,
-    capabilities = client_capabilities(session),
+    capabilities = lsp_client_capabilities(session),
     initializationOptions = session.config,
     workspaceFolders = session.state.folders,
   }, PARAMS)
@@ -91,7 +91,7 @@ end
 -- {====== Handshake ======
 
 -- The protocol does not describe the arguments of commands.
-local function read_commands(capabilities)
+local function read_lsp_commands(capabilities)
   local provider = jsonrpc.given(capabilities.executeCommandProvider)
   local commands = jsonrpc.is_object(provider) and jsonrpc.given(provider.commands)
   local operations = {}
@@ -101,17 +101,17 @@ local function read_commands(capabilities)
   return operations
 end
 
-local function describe_server(session, result)
-  local info = object_or_empty(result.serverInfo)
+local function describe_lsp_server(session, result)
+  local info = lsp_object_or_empty(result.serverInfo)
   return {
     name = jsonrpc.text(info.name) or session.name,
     version = jsonrpc.text(info.version) or false,
     is_version_free = true,
-    operations = read_commands(result.capabilities),
+    operations = read_lsp_commands(result.capabilities),
   }
 end
 
-local function check_initialize_result(result)
+local function check_lsp_initialize_result(result)
   local kind = json.kind(result)
   if kind ~= "object" then return protocol_error("its answer to initialize: object expected, got %s", kind) end
   kind = json.kind(result.capabilities)
@@ -125,16 +125,16 @@ function host.open(session)
   local ok, err = dialects.check_options(session.options, OPTIONS)
   if not ok then return nil, err end
   local result
-  result, err = session.peer:call("initialize", initialize_params(session), { timeout = session.handshake_timeout })
+  result, err = session.peer:call("initialize", lsp_initialize_params(session), { timeout = session.handshake_timeout })
   if err then return nil, err end
-  ok, err = check_initialize_result(result)
+  ok, err = check_lsp_initialize_result(result)
   if not ok then return nil, err end
   session.raw_manifest = result
   ok, err = session.peer:notify("initialized", {})
   local settings = session.options.settings
   if ok and settings then ok, err = session.peer:notify("workspace/didChangeConfiguration", { settings = settings }) end
   if not ok then return nil, err end
-  return describe_server(session, result)
+  return describe_lsp_server(session, result)
 end
 
 -- }======
@@ -144,14 +144,14 @@ end
 local COMMAND = json.order { "command", "arguments" }
 
 -- The arguments of a command are an array: an array is sent as it is, and an object as the only item of one.
-local function command_arguments(args)
+local function lsp_command_arguments(args)
   if next(args) == nil then return json.array() end
   if json.kind(args) == "array" then return args end
   return json.array { args }
 end
 
 -- A report may come without a percentage; the callback then gets the last one. The response is the end.
-local function progress_listener(context)
+local function lsp_progress_listener(context)
   local on_progress, last = context.on_progress, 0
   if not on_progress then return nil end
   return function(fraction, message, value)
@@ -167,9 +167,9 @@ end
 ---@param context pintle.context
 ---@return pintle.outcome?, pintle.error?
 function host.execute(session, operation, args, context)
-  local params = setmetatable({ command = operation, arguments = command_arguments(args) }, COMMAND)
+  local params = setmetatable({ command = operation, arguments = lsp_command_arguments(args) }, COMMAND)
   local result, err = session.peer:call("workspace/executeCommand", params,
-    { timeout = context.wait_timeout, on_progress = progress_listener(context) })
+    { timeout = context.wait_timeout, on_progress = lsp_progress_listener(context) })
   if err == nil then return outcomes.read(result) end
   if err.kind == "remote" and err.code == wire.REQUEST_FAILED then return outcomes.read_failure(err) end
   return nil, err
@@ -186,27 +186,27 @@ end
 
 -- {====== Log messages of the server ======
 
-local function log_server_message(session, params)
-  params = object_or_empty(params)
+local function log_lsp_message(session, params)
+  params = lsp_object_or_empty(params)
   if type(params.message) == "string" then return session:log(wire.level(params.type), params.message) end
   session:log("warn", "malformed log message", params)
 end
 
-host.defaults["window/logMessage"] = log_server_message
-host.defaults["window/showMessage"] = log_server_message
+host.defaults["window/logMessage"] = log_lsp_message
+host.defaults["window/showMessage"] = log_lsp_message
 
 -- There is no user to choose an action: the result is null.
-host.defaults["window/showMessageRequest"] = log_server_message
+host.defaults["window/showMessageRequest"] = log_lsp_message
 
 host.defaults["telemetry/event"] = function(session, params) session:log("debug", "telemetry", params) end
 
 host.defaults["$/logTrace"] = function(session, params)
-  params = object_or_empty(params)
+  params = lsp_object_or_empty(params)
   session:log("debug", tostring(params.message), jsonrpc.given(params.verbose))
 end
 
 -- Only the first report has the title.
-local function progress_title(session, token, value)
+local function lsp_progress_title(session, token, value)
   local titles = session.state.titles or {}
   session.state.titles = titles
   if token == nil then return "progress" end
@@ -217,9 +217,9 @@ end
 
 -- Progress that belongs to no call of the host. The rest goes to the caller.
 host.defaults["$/progress"] = function(session, params)
-  params = object_or_empty(params)
-  local value = object_or_empty(params.value)
-  local parts = { progress_title(session, params.token, value) }
+  params = lsp_object_or_empty(params)
+  local value = lsp_object_or_empty(params.value)
+  local parts = { lsp_progress_title(session, params.token, value) }
   if type(value.message) == "string" then parts[#parts + 1] = value.message end
   if type(value.percentage) == "number" then parts[#parts + 1] = ("%g%%"):format(math.floor(value.percentage)) end
   if value.kind == "end" then parts[#parts + 1] = "done" end
@@ -231,20 +231,20 @@ end
 -- {====== Requests of the server ======
 
 -- The part of the settings that "a.b" names; null if there is none.
-local function settings_section(settings, section)
+local function lsp_settings_section(settings, section)
   local value = settings
   if type(section) == "string" and section ~= "" then
-    for name in section:gmatch "[^.]+" do value = object_or_empty(value)[name] end
+    for name in section:gmatch "[^.]+" do value = lsp_object_or_empty(value)[name] end
   end
   if value == nil then return json.null end
   return value
 end
 
 host.defaults["workspace/configuration"] = function(session, params)
-  local items = jsonrpc.given(object_or_empty(params).items)
+  local items = jsonrpc.given(lsp_object_or_empty(params).items)
   local values = json.array()
   for i, item in ipairs(type(items) == "table" and items or {}) do
-    values[i] = settings_section(session.options.settings, object_or_empty(item).section)
+    values[i] = lsp_settings_section(session.options.settings, lsp_object_or_empty(item).section)
   end
   return values
 end
@@ -257,14 +257,14 @@ end
 
 host.defaults["window/showDocument"] = function() return { success = false } end
 
-local function answer_null() return json.null end
+local function answer_lsp_null() return json.null end
 
 for _, method in ipairs {
   "client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create",
   "workspace/codeLens/refresh", "workspace/diagnostic/refresh", "workspace/foldingRange/refresh",
   "workspace/inlayHint/refresh", "workspace/inlineValue/refresh", "workspace/semanticTokens/refresh",
 } do
-  host.defaults[method] = answer_null
+  host.defaults[method] = answer_lsp_null
 end
 
 -- }======

@@ -36,20 +36,20 @@ function wire.level(number) return LEVELS[number] or "info" end
 
 -- {====== File URIs ======
 
-local function percent_encode(char) return ("%%%02X"):format(char:byte()) end
+local function percent_encode_uri(char) return ("%%%02X"):format(char:byte()) end
 
-local function percent_decode(digits) return string.char(tonumber(digits, 16)) end
+local function percent_decode_uri(digits) return string.char(tonumber(digits, 16)) end
 
 ---@param path string absolute
 ---@return string
-function wire.uri(path) return "file://" .. path:gsub("[^%w%-._~/]", percent_encode) end
+function wire.uri(path) return "file://" .. path:gsub("[^%w%-._~/]", percent_encode_uri) end
 
 ---@param text any
 ---@return string? path nil if it is not the URI of a local file
 function wire.path(text)
   if type(text) ~= "string" then return nil end
   local path = text:match "^file:(/[^/].*)$" or text:match "^file:/?/?(/.*)$" or text:match "^file://localhost(/.*)$"
-  return path and (path:gsub("%%(%x%x)", percent_decode))
+  return path and (path:gsub("%%(%x%x)", percent_decode_uri))
 end
 
 -- }======

@@ -31,10 +31,10 @@ end
 
 -- {====== Input that a result asks for ======
 
-local function asks_for_input(result) return type(result) == "table" and result.resultType == "input_required" end
+local function call_asks_for_input(result) return type(result) == "table" and result.resultType == "input_required" end
 
 -- A copy of the params with the input that the server asked for.
-local function add_input(session, params, result, left)
+local function add_input_to_call(session, params, result, left)
   local requests, state = given(result.inputRequests), given(result.requestState)
   local full = wire.copy_members(params or {}, {})
   full.inputResponses, full.requestState = nil, state
@@ -47,14 +47,14 @@ local function add_input(session, params, result, left)
 end
 
 -- Repeats a call with the input that its result asks for, until there is another result.
-local function repeat_call(session, method, params, options, result, left)
+local function repeat_mcp_call(session, method, params, options, result, left)
   for _ = 2, MOST_ROUNDS do
     local err
-    params, err = add_input(session, params, result, left)
+    params, err = add_input_to_call(session, params, result, left)
     if not params then return nil, err end
     local sent = wire.with_meta(params, client.meta(session))
     result, err = session.peer:call(method, sent, { timeout = left(), on_progress = options and options.on_progress })
-    if not asks_for_input(result) then return result, err end
+    if not call_asks_for_input(result) then return result, err end
   end
   return protocol_error("it still asks for more after %d rounds", MOST_ROUNDS)
 end
@@ -82,21 +82,21 @@ end
 ---@field answered table<string, true> names of the input requests that were answered
 ---@field rounds integer times that it has asked for input
 
-local function task_timeout_error(self)
+local function called_task_timeout_error(self)
   local message = ("%s: no result of a task within %gs"):format(self.session.name, self.timeout)
   return errors.new("timeout", message, { elapsed = self.timeout })
 end
 
-local function request_of_task(self, method, more)
+local function request_of_called_task(self, method, more)
   local params = more or {}
   params.taskId = self.id
   local result, err = self.session.peer:call(method, client.with_meta(self.session, params), { timeout = self.left() })
-  if err ~= nil and err.kind == "timeout" then err = task_timeout_error(self) end
+  if err ~= nil and err.kind == "timeout" then err = called_task_timeout_error(self) end
   return result, err
 end
 
 -- Nothing waits for the answer. In the classic era a server need not be able to cancel.
-local function cancel_task(self)
+local function cancel_called_task(self)
   local session = self.session
   local of_classic = type(session.raw_manifest.capabilities.tasks) == "table"
     and given(session.raw_manifest.capabilities.tasks.cancel) ~= nil
@@ -106,14 +106,14 @@ end
 
 local IS_OVER = { working = false, input_required = false, completed = true, failed = true, cancelled = true }
 
-local function check_task(task)
+local function check_called_task(task)
   if kind_of(task) ~= "object" then return protocol_error "a task that is no object" end
   if IS_OVER[task.status] ~= nil then return task end
   return protocol_error("a task with the status %s", tostring(task.status))
 end
 
 -- A new status message is a report of progress.
-local function report_task_status(self, task)
+local function report_called_task_status(self, task)
   local message = given(task.statusMessage)
   if type(message) ~= "string" or message == self.message then return end
   self.message = message
@@ -125,26 +125,26 @@ local function report_task_status(self, task)
 end
 
 -- At most half of the time that is left, so that a task that ends just before the deadline is noticed.
-local function poll_interval(self, task)
+local function called_task_poll_interval(self, task)
   local milliseconds, left = given(task.pollIntervalMs) or given(task.pollInterval), self.left()
   local seconds = type(milliseconds) == "number" and milliseconds / 1000 or USUAL_PAUSE
   if left then seconds = math.min(seconds, left / 2) end
   return math.max(LEAST_PAUSE, math.min(seconds, LONGEST_PAUSE))
 end
 
-local function await_next_poll(self, task)
+local function await_called_task_poll(self, task)
   if IS_OVER[task.status] then return true end
-  local _, err = self.woken:wait(poll_interval(self, task))
+  local _, err = self.woken:wait(called_task_poll_interval(self, task))
   if err then return nil, err end
   self.woken = loop.event()
-  if self.left() == 0 then return nil, task_timeout_error(self) end
+  if self.left() == 0 then return nil, called_task_timeout_error(self) end
   return true
 end
 
-local function get_task(self)
-  local task, err = request_of_task(self, "tasks/get")
+local function get_called_task(self)
+  local task, err = request_of_called_task(self, "tasks/get")
   if err ~= nil then return nil, err end
-  return check_task(task)
+  return check_called_task(task)
 end
 
 local function unanswered_input_requests(self, requests)
@@ -155,7 +155,7 @@ local function unanswered_input_requests(self, requests)
   return new
 end
 
-local function give_task_input(self, task)
+local function give_called_task_input(self, task)
   if kind_of(task.inputRequests) ~= "object" then return protocol_error "a task whose inputRequests are no object" end
   local new = unanswered_input_requests(self, task.inputRequests)
   if not next(new) then return true end
@@ -164,19 +164,19 @@ local function give_task_input(self, task)
   local responses, err = client.answer_input_requests(self.session, new, self.left)
   if not responses then return nil, err end
   for name in pairs(new) do self.answered[name] = true end
-  local _, refusal = request_of_task(self, "tasks/update", { inputResponses = responses })
+  local _, refusal = request_of_called_task(self, "tasks/update", { inputResponses = responses })
   return refusal == nil or nil, refusal
 end
 
-local function cancelled_task_error(task)
+local function called_task_cancelled_error(task)
   local message = given(task.statusMessage)
   return errors.new("remote", "it has cancelled the task" .. (type(message) == "string" and ": " .. message or ""))
 end
 
 -- The result of a modern task is in it.
-local function read_task_end(self, task)
-  if task.status == "cancelled" then return nil, cancelled_task_error(task) end
-  if not self.session.state.is_modern then return request_of_task(self, "tasks/result") end
+local function read_called_task_end(self, task)
+  if task.status == "cancelled" then return nil, called_task_cancelled_error(task) end
+  if not self.session.state.is_modern then return request_of_called_task(self, "tasks/result") end
   if task.status == "completed" then return given(task.result) end
   local err = kind_of(task.error) == "object" and task.error or {}
   local message = given(err.message) or given(task.statusMessage) or "the task has failed"
@@ -185,27 +185,27 @@ local function read_task_end(self, task)
 end
 
 -- A classic server that needs input asks for it while its client waits for the result.
-local function has_task_result(self, task)
+local function has_called_task_result(self, task)
   return IS_OVER[task.status] or task.status == "input_required" and not self.session.state.is_modern
 end
 
 -- What a task says when it is created is only a beginning: its result is in what `tasks/get` returns.
-local function poll_task(self, task)
-  report_task_status(self, task)
+local function poll_called_task(self, task)
+  report_called_task_status(self, task)
   while true do
-    local ok, err = await_next_poll(self, task)
-    if ok then task, err = get_task(self) end
+    local ok, err = await_called_task_poll(self, task)
+    if ok then task, err = get_called_task(self) end
     if err ~= nil then return nil, err end
-    report_task_status(self, task)
-    if has_task_result(self, task) then return read_task_end(self, task) end
+    report_called_task_status(self, task)
+    if has_called_task_result(self, task) then return read_called_task_end(self, task) end
     if task.status == "input_required" then
-      ok, err = give_task_input(self, task)
+      ok, err = give_called_task_input(self, task)
       if not ok then return nil, err end
     end
   end
 end
 
-local function new_poll(session, task, options, begun)
+local function new_called_task_poll(session, task, options, begun)
   local timeout = options and options.timeout
   if timeout == nil then timeout = session.peer.timeout end
   return {
@@ -216,19 +216,19 @@ end
 
 -- Waits for the result of the task that has answered a call. `token` is the progress token of the call, which stays
 -- valid.
-local function await_task(session, task, options, begun, token)
-  local created, err = check_task(task)
+local function await_called_task(session, task, options, begun, token)
+  local created, err = check_called_task(task)
   if not created then return nil, err end
   if type(task.taskId) ~= "string" then return protocol_error "a task without a taskId" end
-  local state, self = session.state, new_poll(session, task, options, begun)
+  local state, self = session.state, new_called_task_poll(session, task, options, begun)
   state.polls, state.task_progress = state.polls or {}, state.task_progress or {}
   state.polls[self.id] = self
   if token then state.task_progress[token] = self.on_progress end
   local result
-  result, err = poll_task(self, task)
+  result, err = poll_called_task(self, task)
   state.polls[self.id] = nil
   if token then state.task_progress[token] = nil end
-  if err ~= nil and err.kind ~= "closed" and err.kind ~= "remote" then cancel_task(self) end
+  if err ~= nil and err.kind ~= "closed" and err.kind ~= "remote" then cancel_called_task(self) end
   return result, err
 end
 
@@ -264,14 +264,14 @@ end
 ---@param token? integer its progress token
 ---@return any result, pintle.error?
 function calls.settle_result(session, method, params, options, result, begun, token)
-  if asks_for_input(result) then
+  if call_asks_for_input(result) then
     local err
-    result, err = repeat_call(session, method, params, options, result,
+    result, err = repeat_mcp_call(session, method, params, options, result,
       calls.countdown(session, options and options.timeout, begun))
     if err ~= nil then return nil, err end
   end
   if type(result) ~= "table" or result.resultType ~= "task" then return result end
-  return await_task(session, result, options, begun, token)
+  return await_called_task(session, result, options, begun, token)
 end
 
 ---Has a classic server run a tool as a task, and waits for its result.
@@ -287,7 +287,7 @@ function calls.call_as_task(session, params, options)
   local result, err = session.peer:call("tools/call", params, options)
   if err ~= nil then return nil, err end
   if kind_of(result) ~= "object" or kind_of(result.task) ~= "object" then return result end
-  return await_task(session, result.task, options, begun, calls.progress_token(params))
+  return await_called_task(session, result.task, options, begun, calls.progress_token(params))
 end
 
 ---Makes a call as the server's era requires.

@@ -21,7 +21,7 @@ local function declared_catalog(server) return era.catalog(server.plugin) end
 
 local PAGE_SIZE = 100
 
-local function read_page_cursor(cursor, count)
+local function read_catalog_cursor(cursor, count)
   if cursor == nil then return 0 end
   local listed = math.tointeger(tonumber(cursor:match "^after%-(%d+)$"))
   if listed and listed > 0 and listed < count then return listed end
@@ -30,12 +30,12 @@ end
 
 -- The part of a list that a request asks for: the numbers of its first and last item, and the cursor of the next page;
 -- or nil and an error. `count` is the number of all items.
-local function cut_page(server, params, count)
+local function cut_catalog_page(server, params, count)
   local given = jsonrpc.given(params) or {}
   local ok, err = jsonrpc.check(given.cursor, "string", "cursor")
   if not ok then return nil, err end
   local listed
-  listed, err = read_page_cursor(jsonrpc.given(given.cursor), count)
+  listed, err = read_catalog_cursor(jsonrpc.given(given.cursor), count)
   if not listed then return nil, err end
   local last = math.min(listed + (era.declaration(server.plugin).page_size or PAGE_SIZE), count)
   return listed + 1, last, last < count and ("after-%d"):format(last) or nil
@@ -51,7 +51,7 @@ local TOOL = json.order {
 }
 
 -- MCP requires `type` in a tool's input schema, and it has to be the string "object".
-local function tool_input_schema(schema)
+local function catalog_tool_input_schema(schema)
   if schema.type == "object" then return ordered_schema(schema) end
   local typed = {}
   for keyword, value in pairs(schema) do typed[keyword] = value end
@@ -59,11 +59,11 @@ local function tool_input_schema(schema)
   return ordered_schema(typed)
 end
 
-local function describe_tool(operation)
+local function describe_catalog_tool(operation)
   local declared = operation.dialects.mcp or {}
   return setmetatable({
     name = operation.name, title = declared.title, description = operation.description,
-    inputSchema = tool_input_schema(operation.params), outputSchema = ordered_schema(operation.outputs),
+    inputSchema = catalog_tool_input_schema(operation.params), outputSchema = ordered_schema(operation.outputs),
     annotations = declared.annotations, icons = declared.icons, _meta = declared._meta,
   }, TOOL)
 end
@@ -75,7 +75,7 @@ end
 function catalog.describe_tools(manifest, first, last)
   local list = json.array()
   for i = first, last do
-    list[#list + 1] = describe_tool(manifest.operations[manifest.names[i]])
+    list[#list + 1] = describe_catalog_tool(manifest.operations[manifest.names[i]])
   end
   return list
 end
@@ -85,7 +85,7 @@ end
 ---@return table?, pintle.error?
 function catalog.list_tools(server, params)
   local manifest = server.plugin.manifest
-  local first, last, next_cursor = cut_page(server, params, #manifest.names)
+  local first, last, next_cursor = cut_catalog_page(server, params, #manifest.names)
   if not first then return nil, last end
   -- A client that has not subscribed would not see the next change.
   local cache_time = server.state.has_changed_tools and 0 or nil
@@ -104,7 +104,7 @@ local TEMPLATE = json.order {
   "uriTemplate", "name", "title", "description", "mimeType", "annotations", "icons", "_meta",
 }
 
-local function describe_resource(item)
+local function describe_catalog_resource(item)
   return setmetatable({
     uri = item.uri, uriTemplate = item.uriTemplate, name = item.name, title = item.title,
     description = item.description, mimeType = item.mimeType, size = item.size, annotations = item.annotations,
@@ -117,11 +117,11 @@ end
 ---@return table[]
 function catalog.describe_resources(list)
   local all = json.array()
-  for i, item in ipairs(list) do all[i] = describe_resource(item) end
+  for i, item in ipairs(list) do all[i] = describe_catalog_resource(item) end
   return all
 end
 
-local function add_listed_resources(all, template, listed)
+local function add_listed_catalog_resources(all, template, listed)
   if type(listed) ~= "table" then
     error(("resource template %q: list returned a %s; a list expected"):format(template.key, type(listed)), 0)
   end
@@ -129,14 +129,14 @@ local function add_listed_resources(all, template, listed)
     if type(item) ~= "table" or type(item.uri) ~= "string" then
       error(("resource template %q: list[%d]: a table with uri expected"):format(template.key, i), 0)
     end
-    local resource = describe_resource(item)
+    local resource = describe_catalog_resource(item)
     resource.name, resource.mimeType = item.name or item.uri:match "([^/]+)/*$", item.mimeType or template.mimeType
     all[#all + 1] = resource
   end
 end
 
 -- Those that are declared, and those that the templates list.
-local function list_all_resources(server, request)
+local function list_catalog_resources(server, request)
   local declared = declared_catalog(server)
   local all = catalog.describe_resources(declared.resources)
   for _, template in ipairs(declared.templates) do
@@ -146,14 +146,14 @@ local function list_all_resources(server, request)
       local listed
       listed, err = template.list(ctx)
       if listed == nil and err ~= nil then return nil, err end
-      add_listed_resources(all, template, listed or {})
+      add_listed_catalog_resources(all, template, listed or {})
     end
   end
   return all
 end
 
-local function resource_page(server, params, member, all)
-  local first, last, next_cursor = cut_page(server, params, #all)
+local function catalog_resource_page(server, params, member, all)
+  local first, last, next_cursor = cut_catalog_page(server, params, #all)
   if not first then return nil, last end
   return { [member] = json.array(table.move(all, first, last, 1, {})), nextCursor = next_cursor }
 end
@@ -163,9 +163,9 @@ end
 ---@param request pintle.request
 ---@return table?, any err
 function catalog.list_resources(server, params, request)
-  local all, err = list_all_resources(server, request)
+  local all, err = list_catalog_resources(server, request)
   if not all then return nil, err end
-  return resource_page(server, params, "resources", all)
+  return catalog_resource_page(server, params, "resources", all)
 end
 
 ---@param server pintle.server
@@ -173,7 +173,7 @@ end
 ---@return table?, pintle.error?
 function catalog.list_templates(server, params)
   local templates = catalog.describe_resources(declared_catalog(server).templates)
-  return resource_page(server, params, "resourceTemplates", templates)
+  return catalog_resource_page(server, params, "resourceTemplates", templates)
 end
 
 -- }======
@@ -181,7 +181,7 @@ end
 -- {====== resources/read ======
 
 -- Returns the declared resource or template of a URI, and the argument for its function.
-local function find_by_uri(declared, uri)
+local function find_catalog_item_by_uri(declared, uri)
   local resource = declared.resources[uri]
   if resource then return resource, uri end
   for _, template in ipairs(declared.templates) do
@@ -190,7 +190,7 @@ local function find_by_uri(declared, uri)
   end
 end
 
-local function resource_not_found(uri)
+local function catalog_resource_not_found(uri)
   local _, err = wire.refuse(wire.RESOURCE_NOT_FOUND, "Resource not found: %s", uri)
   err.data = { uri = uri }
   return nil, err
@@ -206,13 +206,13 @@ function catalog.find_resource(server, params)
   if ok then ok, err = wire.check_required(params.uri, "string", "uri") end
   if not ok then return nil, err end
   local uri = params.uri
-  local item, argument = find_by_uri(declared_catalog(server), uri)
+  local item, argument = find_catalog_item_by_uri(declared_catalog(server), uri)
   if item then return item, argument, uri end
-  return resource_not_found(uri)
+  return catalog_resource_not_found(uri)
 end
 
 -- One piece of content, as the function of a resource has returned it.
-local function resource_content(item, uri, given)
+local function catalog_resource_content(item, uri, given)
   if type(given) == "string" then
     given = { uri = uri, mimeType = item.mimeType, text = given }
   elseif bytes.is(given) then
@@ -223,15 +223,15 @@ local function resource_content(item, uri, given)
   return contents.resource(given)
 end
 
-local function is_one_content(given)
+local function is_one_resource_content(given)
   return type(given) ~= "table" or bytes.is(given) or given.text ~= nil or given.blob ~= nil
 end
 
-local function resource_result(item, uri, given)
-  if is_one_content(given) then given = { given } end
+local function catalog_resource_result(item, uri, given)
+  if is_one_resource_content(given) then given = { given } end
   local list = json.array()
   for i, one in ipairs(given) do
-    local content, message = resource_content(item, uri, one)
+    local content, message = catalog_resource_content(item, uri, one)
     if not content then error(("resource %q: wrong content: [%d]: %s"):format(item.key, i, message), 0) end
     list[i] = content
   end
@@ -249,9 +249,9 @@ function catalog.read_resource(server, params, request)
   if not ctx then return nil, err end
   local given
   given, err = item.fn(argument, ctx, uri)
-  if given ~= nil then return resource_result(item, uri, given) end
+  if given ~= nil then return catalog_resource_result(item, uri, given) end
   if err ~= nil then return nil, err end
-  return resource_not_found(uri)
+  return catalog_resource_not_found(uri)
 end
 
 -- }======
@@ -293,7 +293,7 @@ end
 ---@return table?, pintle.error?
 function catalog.list_prompts(server, params)
   local list = declared_catalog(server).prompts
-  local first, last, next_cursor = cut_page(server, params, #list)
+  local first, last, next_cursor = cut_catalog_page(server, params, #list)
   if not first then return nil, last end
   return { prompts = catalog.describe_prompts(list, first, last), nextCursor = next_cursor }
 end
@@ -303,7 +303,7 @@ end
 -- {====== prompts/get ======
 
 -- The declared arguments; others are ignored.
-local function read_prompt_arguments(item, given)
+local function read_requested_prompt_arguments(item, given)
   local args = {}
   for _, argument in ipairs(item.arguments) do
     local name = argument.name
@@ -323,13 +323,13 @@ local function read_prompt_params(server, params)
   local item = declared_catalog(server).prompts[params.name]
   if not item then return jsonrpc.invalid_params("there is no prompt %q", params.name) end
   local args
-  args, err = read_prompt_arguments(item, jsonrpc.given(params.arguments) or {})
+  args, err = read_requested_prompt_arguments(item, jsonrpc.given(params.arguments) or {})
   return args and item, args or err
 end
 
 local ROLES = { user = true, assistant = true }
 
-local function prompt_message(given, place)
+local function catalog_prompt_message(given, place)
   local role, item = "user", given
   if type(given) == "table" and given.role ~= nil then role, item = given.role, given.content end
   if not ROLES[role] then return nil, ("role: user or assistant expected, got %s"):format(tostring(role)) end
@@ -340,7 +340,7 @@ end
 
 local function is_one_message(given) return type(given) ~= "table" or bytes.is(given) or given.role or given.type end
 
-local function prompt_result(item, given)
+local function catalog_prompt_result(item, given)
   local description = item.description
   if type(given) == "table" and given.messages then
     description, given = given.description or description, given.messages
@@ -348,7 +348,7 @@ local function prompt_result(item, given)
   if is_one_message(given) then given = { given } end
   local messages = json.array()
   for i, one in ipairs(given) do
-    local message, problem = prompt_message(one, i)
+    local message, problem = catalog_prompt_message(one, i)
     if not message then error(("prompt %q: wrong message: [%d]: %s"):format(item.name, i, problem), 0) end
     messages[i] = message
   end
@@ -366,7 +366,7 @@ function catalog.get_prompt(server, params, request)
   if not ctx then return nil, err end
   local given
   given, err = item.fn(args, ctx)
-  if given ~= nil then return prompt_result(item, given) end
+  if given ~= nil then return catalog_prompt_result(item, given) end
   return nil, err or ("the prompt %q has no text"):format(item.name)
 end
 
@@ -407,7 +407,7 @@ local function read_completion_params(server, params)
   return item, err or jsonrpc.given(context.arguments) or {}
 end
 
-local function values_beginning_with(list, typed)
+local function catalog_values_beginning_with(list, typed)
   local found = {}
   for _, value in ipairs(list) do
     if value:sub(1, #typed):lower() == typed:lower() then found[#found + 1] = value end
@@ -415,14 +415,14 @@ local function values_beginning_with(list, typed)
   return found
 end
 
-local function completion_values(source, typed, ctx, others)
-  if type(source) == "table" then return values_beginning_with(source, typed) end
+local function catalog_completion_values(source, typed, ctx, others)
+  if type(source) == "table" then return catalog_values_beginning_with(source, typed) end
   return source(typed, ctx, others)
 end
 
 local COMPLETION = json.order { "values", "total", "hasMore" }
 
-local function completion_result(values, total)
+local function catalog_completion_result(values, total)
   local shown = json.array(table.move(values, 1, math.min(#values, MOST_VALUES), 1, {}))
   total = math.tointeger(total) or #values
   return { completion = setmetatable({ values = shown, total = total, hasMore = total > #shown }, COMPLETION) }
@@ -436,12 +436,12 @@ function catalog.complete(server, params, request)
   local item, others = read_completion_params(server, params)
   if not item then return nil, others end
   local source = item.complete and item.complete[params.argument.name]
-  if not source then return completion_result({}, 0) end
+  if not source then return catalog_completion_result({}, 0) end
   local ctx, err = server:enter(request)
   if not ctx then return nil, err end
-  local values, total = completion_values(source, params.argument.value, ctx, others)
+  local values, total = catalog_completion_values(source, params.argument.value, ctx, others)
   if values == nil and total ~= nil then return nil, total end
-  return completion_result(values or {}, total)
+  return catalog_completion_result(values or {}, total)
 end
 
 -- }======

@@ -21,7 +21,7 @@ local client = {}
 ---@field capabilities? table added to those that follow from roots and handlers
 ---@field log_level? string minimum log level, one of the protocol's; default: follows from the host's verbosity
 
-local function table_option_checker(what)
+local function client_option_checker(what)
   return function(value)
     if type(value) == "table" then return true end
     return nil, ("a %s expected, got %s"):format(what, type(value))
@@ -38,8 +38,8 @@ local CHECKS = {
     if type(value) == "table" and type(value.name) == "string" and type(value.version) == "string" then return true end
     return nil, "a table with name and version expected"
   end,
-  roots = table_option_checker "list",
-  capabilities = table_option_checker "table",
+  roots = client_option_checker "list",
+  capabilities = client_option_checker "table",
   log_level = function(value)
     if wire.RANK[value] then return true end
     return nil, "there is no " .. tostring(value)
@@ -81,7 +81,7 @@ function client.capabilities(session)
 end
 
 -- The user can replace the extensions, and so take the tasks away.
-local function modern_capabilities(session)
+local function modern_client_capabilities(session)
   local capabilities = client.capabilities(session)
   capabilities.extensions = capabilities.extensions or { [wire.TASKS] = {} }
   return capabilities
@@ -103,7 +103,7 @@ function client.meta(session)
   local meta = {
     [wire.META.version] = wire.MODERN,
     [wire.META.client] = client.info(session),
-    [wire.META.capabilities] = modern_capabilities(session),
+    [wire.META.capabilities] = modern_client_capabilities(session),
   }
   if state.has_logs then meta[wire.META.level] = client.log_level(session) end
   if state.has_logs ~= nil then state.meta = meta end
@@ -150,15 +150,15 @@ client.PROGRESS = {
 
 -- {====== Requests of a server ======
 
-local function escape_root_path(path)
+local function escape_client_root(path)
   return (path:gsub("[^%w%-._~/]", function(byte) return ("%%%02X"):format(byte:byte()) end))
 end
 
-local function describe_root(session, root)
+local function describe_client_root(session, root)
   if type(root) ~= "string" then return root end
   if root:find "^%a[%w+.-]*://" then return { uri = root } end
   if root:sub(1, 1) ~= "/" then root = (session.cwd or os.getenv "PWD" or ".") .. "/" .. root end
-  return { uri = "file://" .. escape_root_path(root) }
+  return { uri = "file://" .. escape_client_root(root) }
 end
 
 ---@param session pintle.session
@@ -166,11 +166,11 @@ end
 function client.list_roots(session)
   if not session.options.roots then return wire.unknown_method "roots/list" end
   local list = json.array()
-  for i, root in ipairs(session.options.roots) do list[i] = describe_root(session, root) end
+  for i, root in ipairs(session.options.roots) do list[i] = describe_client_root(session, root) end
   return { roots = list }
 end
 
-local function handle_input_request(session, method, params, request)
+local function handle_client_input_request(session, method, params, request)
   local handler = session.handlers[method]
   if handler then return handler(params, request) end
   if method == "roots/list" then return client.list_roots(session) end
@@ -178,7 +178,7 @@ local function handle_input_request(session, method, params, request)
 end
 
 -- The second argument of a handler where there is no request.
-local function input_request_context(session, method)
+local function client_input_context(session, method)
   return {
     peer = session.peer, method = method, cancelled = function() return false end, deadline = function() end,
   }
@@ -186,9 +186,9 @@ end
 
 -- As for a request of the classic era, a handler that raises is logged, and the call does not wait longer for one that
 -- waits than its deadline.
-local function handle_input_request_in_time(session, method, params, left)
-  local context = input_request_context(session, method)
-  local task = tasks.start(handle_input_request, session, method, params, context)
+local function handle_client_input_in_time(session, method, params, left)
+  local context = client_input_context(session, method)
+  local task = tasks.start(handle_client_input_request, session, method, params, context)
   local ok, result, err = pcall(task.await, task, left() or nil)
   if not ok then
     session:log("error", ("handler of %s failed: %s"):format(method, task.traceback))
@@ -202,10 +202,10 @@ local function handle_input_request_in_time(session, method, params, left)
   return nil, nil, err
 end
 
-local function answer_input_request(session, name, asked, left)
+local function answer_client_input_request(session, name, asked, left)
   if json.kind(asked) ~= "object" then return protocol_error("its input request %q is no object", name) end
   local params = jsonrpc.given(asked.params)
-  local result, err, end_of_wait = handle_input_request_in_time(session, asked.method, params, left)
+  local result, err, end_of_wait = handle_client_input_in_time(session, asked.method, params, left)
   if result ~= nil or end_of_wait then return result, end_of_wait end
   local reason = errors.text(err or "there is no answer")
   return nil, errors.new("invalid", ("it asks for %s: %s"):format(tostring(asked.method), reason))
@@ -220,7 +220,7 @@ function client.answer_input_requests(session, requests, left)
   local responses = {}
   for name, asked in pairs(requests) do
     local err
-    responses[name], err = answer_input_request(session, name, asked, left)
+    responses[name], err = answer_client_input_request(session, name, asked, left)
     if err ~= nil then return nil, err end
   end
   return responses

@@ -66,7 +66,7 @@ local OPERATION_TYPES = {
 }
 local TASK_SUPPORT = { optional = true, required = true }
 
-local function option_fault(declared, types)
+local function declaration_option_fault(declared, types)
   for name, value in pairs(declared) do
     local expected = types[name]
     if not expected then return ("there is no %q"):format(tostring(name)) end
@@ -74,7 +74,7 @@ local function option_fault(declared, types)
   end
 end
 
-local function limits_fault(limits)
+local function declaration_limits_fault(limits)
   for name, value in pairs(limits) do
     if not LIMITS[name] then return ("limits: there is no %q"):format(tostring(name)) end
     local is_valid = ARE_SECONDS[name] and type(value) == "number" or math.type(value) == "integer"
@@ -87,17 +87,17 @@ end
 ---@param declared table
 ---@return string?
 function declarations.check_plugin(declared)
-  local fault, size = option_fault(declared, TYPES), declared.page_size
+  local fault, size = declaration_option_fault(declared, TYPES), declared.page_size
   if fault then return fault end
   if size and (math.type(size) ~= "integer" or size < 1) then return "page_size: an integer of 1 or more expected" end
-  return limits_fault(declared.limits or {})
+  return declaration_limits_fault(declared.limits or {})
 end
 
 ---The same for the declaration of an operation.
 ---@param declared table
 ---@return string?
 function declarations.check_operation(declared)
-  local fault = option_fault(declared, OPERATION_TYPES)
+  local fault = declaration_option_fault(declared, OPERATION_TYPES)
   if fault then return fault end
   if declared.task and not TASK_SUPPORT[declared.task] then return "task: optional or required expected" end
   if declared.task_after and declared.task_after < 0 then return "task_after: seconds expected" end
@@ -116,7 +116,7 @@ end
 
 -- {====== The catalog ======
 
-local function ensure_catalog(plugin)
+local function ensure_declared_catalog(plugin)
   local catalog = rawget(plugin, "mcp_catalog")
   if not catalog then
     catalog = { resources = {}, templates = {}, prompts = {}, has_completions = false }
@@ -126,7 +126,7 @@ local function ensure_catalog(plugin)
   return catalog
 end
 
-local function announce_change(plugin, notification)
+local function announce_declaration_change(plugin, notification)
   for server in pairs(plugin.servers) do
     if server.state.notify_subscribers then notifications.announce(server, notification) end
   end
@@ -135,7 +135,7 @@ end
 local function add_declaration(plugin, list, key, item, notification)
   item.key = key
   list[#list + 1], list[key] = item, item
-  announce_change(plugin, notification)
+  announce_declaration_change(plugin, notification)
 end
 
 local function remove_declaration(plugin, list, key, notification)
@@ -147,7 +147,7 @@ local function remove_declaration(plugin, list, key, notification)
       break
     end
   end
-  announce_change(plugin, notification)
+  announce_declaration_change(plugin, notification)
   return true
 end
 
@@ -157,7 +157,7 @@ end
 
 local function refuse_declaration(level, format, ...) error(format:format(...), level + 1) end
 
-local function check_option_types(where, given, types, level)
+local function check_declaration_option_types(where, given, types, level)
   if type(given) ~= "table" then refuse_declaration(level + 1, "%s: a table expected, got %s", where, type(given)) end
   options.check_types(where, given, types, level + 1)
 end
@@ -169,7 +169,7 @@ local function check_new_declaration(where, list, key, fn, level)
 end
 
 -- `complete` has a function, or a list of all values, for each variable.
-local function check_completions(where, complete, names, level)
+local function check_declared_completions(where, complete, names, level)
   local is_known = {}
   for _, name in ipairs(names) do is_known[name] = true end
   for name, source in pairs(complete or {}) do
@@ -218,9 +218,9 @@ end
 ---@param spec pintle.mcp.resource.declaration
 ---@param fn fun(uri: string, ctx: pintle.plugin.context): any, any
 function methods:resource(uri, spec, fn)
-  local where, list = ("resource %q"):format(tostring(uri)), ensure_catalog(self).resources
+  local where, list = ("resource %q"):format(tostring(uri)), ensure_declared_catalog(self).resources
   check_new_declaration(where, list, uri, fn, 2)
-  check_option_types(where, spec, RESOURCE_TYPES, 2)
+  check_declaration_option_types(where, spec, RESOURCE_TYPES, 2)
   if not uri:find "^%a[%w+.-]*:" then
     refuse_declaration(2, "%s: a URI with a scheme expected, such as note:///tea", where)
   end
@@ -249,12 +249,12 @@ TEMPLATE_TYPES.complete, TEMPLATE_TYPES.list = "table", "function"
 ---@param spec pintle.mcp.template.declaration
 ---@param fn fun(variables: table<string, string|string[]>, ctx: pintle.plugin.context, uri: string): any, any
 function methods:resource_template(template, spec, fn)
-  local where, catalog = ("resource template %q"):format(tostring(template)), ensure_catalog(self)
+  local where, catalog = ("resource template %q"):format(tostring(template)), ensure_declared_catalog(self)
   check_new_declaration(where, catalog.templates, template, fn, 2)
-  check_option_types(where, spec, TEMPLATE_TYPES, 2)
+  check_declaration_option_types(where, spec, TEMPLATE_TYPES, 2)
   local matcher, message = uri_templates.read(template)
   if not matcher then refuse_declaration(2, "%s: %s", where, message) end
-  check_completions(where, spec.complete, matcher.names, 2)
+  check_declared_completions(where, spec.complete, matcher.names, 2)
   local item = copy_declaration(spec)
   item.uriTemplate, item.matcher, item.fn = template, matcher, fn
   item.name = spec.name or table.concat(matcher.names, "-")
@@ -265,7 +265,7 @@ end
 ---Removes a resource or a template of MCP.
 ---@param uri string the URI, or the template, that it was declared with
 function methods:remove_resource(uri)
-  local catalog = ensure_catalog(self)
+  local catalog = ensure_declared_catalog(self)
   local is_removed = remove_declaration(self, catalog.resources, uri, RESOURCES_CHANGED)
     or remove_declaration(self, catalog.templates, uri, RESOURCES_CHANGED)
   if not is_removed then refuse_declaration(2, "remove_resource: there is no resource %q", tostring(uri)) end
@@ -282,7 +282,7 @@ end
 
 ---Notifies MCP clients that the list of resources has changed: what the `list` of a template returns. Declaring and
 ---removing resources does this by itself.
-function methods:resources_changed() announce_change(self, RESOURCES_CHANGED) end
+function methods:resources_changed() announce_declaration_change(self, RESOURCES_CHANGED) end
 
 -- }======
 
@@ -307,11 +307,11 @@ local PROMPT_TYPES = {
 }
 local ARGUMENT_TYPES = { name = "string", title = "string", description = "string", required = "boolean" }
 
-local function read_prompt_arguments(where, given, level)
+local function read_declared_prompt_arguments(where, given, level)
   local list, names = {}, {}
   for i, argument in ipairs(given) do
     if type(argument) == "string" then argument = { name = argument } end
-    check_option_types(("%s: arguments[%d]"):format(where, i), argument, ARGUMENT_TYPES, level + 1)
+    check_declaration_option_types(("%s: arguments[%d]"):format(where, i), argument, ARGUMENT_TYPES, level + 1)
     if not argument.name then refuse_declaration(level + 1, "%s: arguments[%d]: name is missing", where, i) end
     list[i], names[i] = argument, argument.name
   end
@@ -326,14 +326,14 @@ end
 ---@param spec pintle.mcp.prompt.declaration
 ---@param fn fun(args: table<string, string>, ctx: pintle.plugin.context): any, any
 function methods:prompt(name, spec, fn)
-  local where, catalog = ("prompt %q"):format(tostring(name)), ensure_catalog(self)
+  local where, catalog = ("prompt %q"):format(tostring(name)), ensure_declared_catalog(self)
   check_new_declaration(where, catalog.prompts, name, fn, 2)
-  check_option_types(where, spec, PROMPT_TYPES, 2)
+  check_declaration_option_types(where, spec, PROMPT_TYPES, 2)
   local item = copy_declaration(spec)
   item.name, item.fn = name, fn
-  local arguments, names = read_prompt_arguments(where, spec.arguments or {}, 2)
+  local arguments, names = read_declared_prompt_arguments(where, spec.arguments or {}, 2)
   item.arguments = arguments
-  check_completions(where, spec.complete, names, 2)
+  check_declared_completions(where, spec.complete, names, 2)
   catalog.has_completions = catalog.has_completions or spec.complete ~= nil
   add_declaration(self, catalog.prompts, name, item, PROMPTS_CHANGED)
 end
@@ -341,7 +341,7 @@ end
 ---Removes a prompt of MCP.
 ---@param name string
 function methods:remove_prompt(name)
-  if remove_declaration(self, ensure_catalog(self).prompts, name, PROMPTS_CHANGED) then return end
+  if remove_declaration(self, ensure_declared_catalog(self).prompts, name, PROMPTS_CHANGED) then return end
   refuse_declaration(2, "remove_prompt: there is no prompt %q", tostring(name))
 end
 

@@ -48,7 +48,7 @@ local function has_method_under(plugin, prefix)
 end
 
 -- Members are added to a capability that is there already.
-local function add_capabilities(capabilities, more)
+local function add_era_capabilities(capabilities, more)
   for name, added in pairs(more) do
     local own = capabilities[name]
     if type(own) == "table" and type(added) == "table" then
@@ -66,14 +66,14 @@ local function has_task_operation(plugin)
   return false
 end
 
-local function resource_capability(plugin, is_modern)
+local function era_resource_capability(plugin, is_modern)
   local catalog = era.catalog(plugin)
   if #catalog.resources + #catalog.templates > 0 then return { subscribe = true, listChanged = true } end
   if not has_method_under(plugin, "resources/") then return nil end
   return { subscribe = not is_modern and plugin.methods["resources/subscribe"] ~= nil or nil }
 end
 
-local function prompt_capability(plugin)
+local function era_prompt_capability(plugin)
   if #era.catalog(plugin).prompts > 0 then return { listChanged = true } end
   return has_method_under(plugin, "prompts/") and {} or nil
 end
@@ -84,12 +84,12 @@ end
 ---@return table
 function era.capabilities(plugin, is_modern)
   local capabilities = setmetatable({ tools = { listChanged = true }, logging = {} }, CAPABILITY_ORDER)
-  capabilities.resources = resource_capability(plugin, is_modern)
-  capabilities.prompts = prompt_capability(plugin)
+  capabilities.resources = era_resource_capability(plugin, is_modern)
+  capabilities.prompts = era_prompt_capability(plugin)
   local can_complete = era.catalog(plugin).has_completions or plugin.methods["completion/complete"]
   if can_complete then capabilities.completions = {} end
   if is_modern and has_task_operation(plugin) then capabilities.extensions = { [wire.TASKS] = {} } end
-  add_capabilities(capabilities, era.declaration(plugin).capabilities or {})
+  add_era_capabilities(capabilities, era.declaration(plugin).capabilities or {})
   return capabilities
 end
 
@@ -114,54 +114,54 @@ local function unsupported_version_error(version)
   return nil, errors.new("invalid", "Unsupported protocol version", { code = wire.UNSUPPORTED_VERSION, data = data })
 end
 
-local function check_log_level(level)
+local function check_era_log_level(level)
   if jsonrpc.given(level) == nil or RANK[level] then return true end
   return jsonrpc.invalid_params("_meta: %s: there is no %s", LEVEL, tostring(level))
 end
 
-local function is_progress_token(token) return type(token) == "string" or type(token) == "number" end
+local function is_era_progress_token(token) return type(token) == "string" or type(token) == "number" end
 
-local function check_progress_token(token)
-  if token == nil or is_progress_token(token) then return true end
+local function check_era_progress_token(token)
+  if token == nil or is_era_progress_token(token) then return true end
   return jsonrpc.invalid_params("_meta: progressToken: string or number expected, got %s", kind_of(token))
 end
 
-local function check_modern_meta(meta)
+local function check_modern_era_meta(meta)
   local ok, err = wire.check_required(meta[VERSION], "string", "_meta: " .. VERSION)
   if ok and meta[VERSION] ~= MODERN then ok, err = unsupported_version_error(meta[VERSION]) end
   if ok then ok, err = wire.check_required(meta[CAPABILITIES], "object", "_meta: " .. CAPABILITIES) end
   if ok then ok, err = jsonrpc.check(meta[CLIENT], "object", "_meta: " .. CLIENT) end
-  if ok then ok, err = check_log_level(meta[LEVEL]) end
+  if ok then ok, err = check_era_log_level(meta[LEVEL]) end
   return ok, err
 end
 
-local function check_classic_request(server, method)
+local function check_classic_era_request(server, method)
   if server.state.is_classic or BEFORE_HANDSHAKE[method] then return true end
   return jsonrpc.invalid_params("_meta: %s is missing, and there was no initialize", VERSION)
 end
 
 local NOTHING = {}
 
-local function check_request_meta(server, request, params)
+local function check_era_request_meta(server, request, params)
   local ok, err = jsonrpc.check(params, "object", "params")
   local given = jsonrpc.given(params)
   local meta = ok and given and jsonrpc.given(given._meta) or NOTHING
   if ok then ok, err = jsonrpc.check(meta, "object", "_meta") end
-  if ok then ok, err = check_progress_token(meta.progressToken) end
+  if ok then ok, err = check_era_progress_token(meta.progressToken) end
   if ok and meta[VERSION] ~= nil then
-    ok, err = check_modern_meta(meta)
+    ok, err = check_modern_era_meta(meta)
   elseif ok then
-    ok, err = check_classic_request(server, request.method)
+    ok, err = check_classic_era_request(server, request.method)
   end
   if not ok then return nil, err end
   return meta
 end
 
 -- A quick check that most modern requests pass. `check_request_meta` decides about the others.
-local function is_usual_meta(meta)
+local function is_usual_era_meta(meta)
   local level, token = meta[LEVEL], meta.progressToken
   return meta[VERSION] == MODERN and kind_of(meta[CAPABILITIES]) == "object" and kind_of(meta[CLIENT]) == "object"
-    and (level == nil or RANK[level]) and (token == nil or is_progress_token(token))
+    and (level == nil or RANK[level]) and (token == nil or is_era_progress_token(token))
 end
 
 ---Checks the era of a request. The peer gives the same `_meta` again if it repeats, so the last one that was right is
@@ -173,10 +173,10 @@ end
 ---@return pintle.error? err
 function era.check(server, request, params)
   local meta, err = type(params) == "table" and params._meta
-  if type(meta) == "table" and is_usual_meta(meta) then
+  if type(meta) == "table" and is_usual_era_meta(meta) then
     server.state.checked_meta = meta
   else
-    meta, err = check_request_meta(server, request, params)
+    meta, err = check_era_request_meta(server, request, params)
     if not meta then return nil, err end
   end
   local of_other_era = meta[VERSION] and CLASSIC_ONLY or MODERN_ONLY
@@ -236,19 +236,19 @@ function era.result_meta(server)
   return state.result_meta
 end
 
-local function complete_result_meta(server, meta)
+local function complete_era_result_meta(server, meta)
   if jsonrpc.given(meta) == nil then return era.result_meta(server) end
   return wire.copy_members(meta, { [wire.META.server] = era.server_info(server.plugin) })
 end
 
 -- Adds the members that every result of the modern era has.
-local function complete_result(server, request, result)
+local function complete_era_result(server, request, result)
   result.resultType = result.resultType or "complete"
   local cache_time = CACHE_TIMES[request.method]
   if cache_time and result.resultType == "complete" then
     result.ttlMs, result.cacheScope = result.ttlMs or cache_time, result.cacheScope or "private"
   end
-  result._meta = complete_result_meta(server, result._meta)
+  result._meta = complete_era_result_meta(server, result._meta)
   return getmetatable(result) and result or setmetatable(result, RESULT_ORDER)
 end
 
@@ -279,7 +279,7 @@ function era.answer(server, request, result, err)
   if request.on_finish then request.on_finish() end
   if request.id == nil then return result, err end
   if result == nil then return nil, era.error(request.mcp.is_modern, err) end
-  return request.mcp.is_modern and complete_result(server, request, result) or result
+  return request.mcp.is_modern and complete_era_result(server, request, result) or result
 end
 
 ---The same for a method that the plugin's author declared, whose result is not changed.
@@ -289,7 +289,7 @@ function era.answer_of_author(server, request, result, err)
   if result == nil then result = {} end
   local kind = kind_of(result)
   if kind ~= "object" then error(("method %q returned %s; an object expected"):format(request.method, kind), 0) end
-  return request.mcp.is_modern and complete_result(server, request, wire.copy_members(result, {})) or result
+  return request.mcp.is_modern and complete_era_result(server, request, wire.copy_members(result, {})) or result
 end
 
 -- }======

@@ -18,11 +18,11 @@ local methods = {}
 -- {====== Arguments ======
 
 -- Raises at the line that called the method.
-local function check_argument(name, value, expected)
+local function check_argument_of_handle(name, value, expected)
   if type(value) ~= expected then error(("%s: %s expected, got %s"):format(name, expected, type(value)), 3) end
 end
 
-local function check_argument_strings(name, values)
+local function check_strings_of_handle(name, values)
   if values == nil then return end
   if type(values) ~= "table" then error(("%s: table expected, got %s"):format(name, type(values)), 3) end
   for key, value in pairs(values) do
@@ -36,7 +36,7 @@ end
 
 -- {====== Lists ======
 
-local function read_whole_list(session, options, method, member)
+local function read_list_for_handle(session, options, method, member)
   local items, left = json.array(), calls.countdown(session, options.timeout)
   local is_cut, err = calls.read_pages(session, method, member, left, function(item) items[#items + 1] = item end)
   if is_cut == nil then return nil, err end
@@ -47,14 +47,14 @@ end
 ---@param options? pintle.call.options
 ---@return table[]?, pintle.error?
 function methods:resources(options)
-  return self:in_session("resources/list", options, read_whole_list, "resources/list", "resources")
+  return self:in_session("resources/list", options, read_list_for_handle, "resources/list", "resources")
 end
 
 ---All its resource templates: `uriTemplate`, `name` and so on.
 ---@param options? pintle.call.options
 ---@return table[]?, pintle.error?
 function methods:resource_templates(options)
-  return self:in_session("resources/templates/list", options, read_whole_list, "resources/templates/list",
+  return self:in_session("resources/templates/list", options, read_list_for_handle, "resources/templates/list",
     "resourceTemplates")
 end
 
@@ -62,7 +62,7 @@ end
 ---@param options? pintle.call.options
 ---@return table[]?, pintle.error?
 function methods:prompts(options)
-  return self:in_session("prompts/list", options, read_whole_list, "prompts/list", "prompts")
+  return self:in_session("prompts/list", options, read_list_for_handle, "prompts/list", "prompts")
 end
 
 -- }======
@@ -70,7 +70,7 @@ end
 -- {====== Resources and prompts ======
 
 -- The result of a call, which has to be an object with a list.
-local function call_for_list(session, options, method, params, member)
+local function call_list_for_handle(session, options, method, params, member)
   local result, err = calls.call(session, method, params, options)
   if err ~= nil then return nil, err end
   if kind_of(result) ~= "object" or kind_of(result[member]) ~= "array" then
@@ -79,8 +79,8 @@ local function call_for_list(session, options, method, params, member)
   return result
 end
 
-local function read_resource(session, options, uri)
-  local result, err = call_for_list(session, options, "resources/read", { uri = uri }, "contents")
+local function read_resource_for_handle(session, options, uri)
+  local result, err = call_list_for_handle(session, options, "resources/read", { uri = uri }, "contents")
   if not result then return nil, err end
   return results.convert_list(session, result.contents, results.resource)
 end
@@ -91,12 +91,12 @@ end
 ---@param options? pintle.call.options
 ---@return table[]?, pintle.error?
 function methods:read(uri, options)
-  check_argument("uri", uri, "string")
-  return self:in_session("resources/read", options, read_resource, uri)
+  check_argument_of_handle("uri", uri, "string")
+  return self:in_session("resources/read", options, read_resource_for_handle, uri)
 end
 
 -- Copies a message of a prompt, whose content is a block, or a list of blocks.
-local function convert_prompt_message(session, message)
+local function prompt_message_for_handle(session, message)
   if type(message) ~= "table" then return message end
   local copy = wire.copy_members(message, {})
   local content = copy.content
@@ -108,13 +108,13 @@ local function convert_prompt_message(session, message)
   return setmetatable(copy, getmetatable(message))
 end
 
-local function get_prompt(session, options, name, arguments)
+local function get_prompt_for_handle(session, options, name, arguments)
   local params = { name = name, arguments = arguments }
-  local result, err = call_for_list(session, options, "prompts/get", params, "messages")
+  local result, err = call_list_for_handle(session, options, "prompts/get", params, "messages")
   if not result then return nil, err end
   return {
     description = given(result.description), result = result,
-    messages = results.convert_list(session, result.messages, convert_prompt_message),
+    messages = results.convert_list(session, result.messages, prompt_message_for_handle),
   }
 end
 
@@ -125,9 +125,9 @@ end
 ---@param options? pintle.call.options
 ---@return { description: string?, messages: table[], result: table }?, pintle.error?
 function methods:prompt(name, args, options)
-  check_argument("name", name, "string")
-  check_argument_strings("args", args)
-  return self:in_session("prompts/get", options, get_prompt, name, args)
+  check_argument_of_handle("name", name, "string")
+  check_strings_of_handle("args", args)
+  return self:in_session("prompts/get", options, get_prompt_for_handle, name, args)
 end
 
 -- }======
@@ -142,12 +142,12 @@ end
 ---@field value? string the beginning of its value; default: ""
 ---@field arguments? table<string, string> the arguments that are known already
 
-local function completion_reference(what)
+local function completion_reference_for_handle(what)
   if what.prompt then return { type = "ref/prompt", name = what.prompt } end
   return { type = "ref/resource", uri = what.template }
 end
 
-local function request_completion(session, options, params)
+local function request_completion_for_handle(session, options, params)
   local result, err = calls.call(session, "completion/complete", params, options)
   if err ~= nil then return nil, err end
   local completion = kind_of(result) == "object" and result.completion
@@ -162,13 +162,13 @@ end
 ---@param options? pintle.call.options
 ---@return { values: string[], total: integer?, has_more: boolean }?, pintle.error?
 function methods:complete(what, options)
-  check_argument("what", what, "table")
-  check_argument(what.prompt ~= nil and "prompt" or "template", what.prompt or what.template, "string")
-  check_argument("argument", what.argument, "string")
-  check_argument_strings("arguments", what.arguments)
-  if what.value ~= nil then check_argument("value", what.value, "string") end
-  return self:in_session("completion/complete", options, request_completion, {
-    ref = completion_reference(what), argument = { name = what.argument, value = what.value or "" },
+  check_argument_of_handle("what", what, "table")
+  check_argument_of_handle(what.prompt ~= nil and "prompt" or "template", what.prompt or what.template, "string")
+  check_argument_of_handle("argument", what.argument, "string")
+  check_strings_of_handle("arguments", what.arguments)
+  if what.value ~= nil then check_argument_of_handle("value", what.value, "string") end
+  return self:in_session("completion/complete", options, request_completion_for_handle, {
+    ref = completion_reference_for_handle(what), argument = { name = what.argument, value = what.value or "" },
     context = what.arguments and { arguments = what.arguments },
   })
 end
@@ -185,8 +185,8 @@ end
 ---@param options? pintle.call.options
 ---@return true?, pintle.error?
 function methods:subscribe(uri, fn, options)
-  check_argument("uri", uri, "string")
-  check_argument("fn", fn, "function")
+  check_argument_of_handle("uri", uri, "string")
+  check_argument_of_handle("fn", fn, "function")
   return self:in_session("resources/subscribe", options, subscriptions.subscribe, self, uri, fn)
 end
 
@@ -195,7 +195,7 @@ end
 ---@param options? pintle.call.options
 ---@return true?, pintle.error?
 function methods:unsubscribe(uri, options)
-  check_argument("uri", uri, "string")
+  check_argument_of_handle("uri", uri, "string")
   if not subscriptions.forget(self, uri) then return true end
   return self:in_session("resources/unsubscribe", options, subscriptions.unsubscribe, self, uri)
 end
@@ -204,7 +204,7 @@ end
 ---read again before), "resources" or "prompts". Another function replaces it; nil removes it.
 ---@param fn? fun(what: "tools"|"resources"|"prompts")
 function methods:on_change(fn)
-  if fn ~= nil then check_argument("fn", fn, "function") end
+  if fn ~= nil then check_argument_of_handle("fn", fn, "function") end
   self.persistent.on_change = fn
 end
 

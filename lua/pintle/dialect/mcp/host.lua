@@ -25,9 +25,9 @@ local PROBE = 0.25 -- the part of the handshake timeout for `server/discover`
 
 local INITIALIZE = json.order { "protocolVersion", "capabilities", "clientInfo" }
 
-local function handshake_time_left(session) return math.max(session.state.deadline - now(), 0) end
+local function mcp_handshake_time_left(session) return math.max(session.state.deadline - now(), 0) end
 
-local function check_description(description, method)
+local function check_mcp_description(description, method)
   if kind_of(description) ~= "object" then
     return protocol_error("its answer to %s: object expected, got %s", method, kind_of(description))
   end
@@ -38,13 +38,13 @@ local function check_description(description, method)
   return description
 end
 
-local function request_description(session, method, params, seconds)
+local function request_mcp_description(session, method, params, seconds)
   local description, err = session.peer:call(method, params, { timeout = seconds })
-  if description ~= nil then return check_description(description, method) end
+  if description ~= nil then return check_mcp_description(description, method) end
   return nil, err or errors.new("protocol", ("its answer to %s is empty"):format(method))
 end
 
-local function supports_modern(description)
+local function supports_modern_mcp(description)
   local versions = given(description.supportedVersions)
   if kind_of(versions) ~= "array" then return false end
   for _, version in ipairs(versions) do
@@ -53,22 +53,22 @@ local function supports_modern(description)
   return false
 end
 
-local function request_discover(session, seconds)
+local function request_mcp_discover(session, seconds)
   local params = wire.with_meta(nil, client.meta(session))
-  local description, err = request_description(session, "server/discover", params, seconds)
+  local description, err = request_mcp_description(session, "server/discover", params, seconds)
   if not description then return nil, err end
-  if not supports_modern(description) then
+  if not supports_modern_mcp(description) then
     return protocol_error("it does not speak version %s of the protocol", wire.MODERN)
   end
   session.state.is_modern = true
   return description
 end
 
-local function request_initialize(session, version)
+local function request_mcp_initialize(session, version)
   local params = setmetatable({
     protocolVersion = version, capabilities = client.capabilities(session), clientInfo = client.info(session),
   }, INITIALIZE)
-  local description, err = request_description(session, "initialize", params, handshake_time_left(session))
+  local description, err = request_mcp_description(session, "initialize", params, mcp_handshake_time_left(session))
   if not description then return nil, err end
   if not wire.is_classic(description.protocolVersion) then
     return protocol_error("it speaks version %s of the protocol, which is not spoken here",
@@ -98,9 +98,9 @@ local function try_era_of_version(session, version, tried)
   repeat
     tried[version] = true
     if version == wire.MODERN then
-      description, err = request_discover(session, handshake_time_left(session))
+      description, err = request_mcp_discover(session, mcp_handshake_time_left(session))
     else
-      description, err = request_initialize(session, version)
+      description, err = request_mcp_initialize(session, version)
     end
     version = not description and supported_version_in(err, tried)
   until not version
@@ -113,8 +113,8 @@ local function fall_back_to_classic(session)
   local description, err = try_era_of_version(session, wire.CLASSIC[1], {})
   if session.state.is_modern then session.persistent.is_classic = false end
   if description or err.kind ~= "remote" then return description, err end
-  local left = handshake_time_left(session)
-  description = left > 0 and request_discover(session, left) or nil
+  local left = mcp_handshake_time_left(session)
+  description = left > 0 and request_mcp_discover(session, left) or nil
   if description then session.persistent.is_classic = false end
   return description, err
 end
@@ -127,7 +127,7 @@ end
 
 local function try_both_eras(session)
   if session.persistent.is_classic then return fall_back_to_classic(session) end
-  local description, err = request_discover(session, session.handshake_timeout * PROBE)
+  local description, err = request_mcp_discover(session, session.handshake_timeout * PROBE)
   if description then return description end
   if err.kind == "timeout" then return fall_back_after_timeout(session) end
   if err.kind == "closed" then
@@ -141,11 +141,11 @@ local function try_both_eras(session)
   return nil, err
 end
 
-local function shake_hands(session)
+local function shake_mcp_hands(session)
   session.state.deadline = session.state.deadline or now() + session.handshake_timeout
   local era = session.options.era
-  if era == wire.MODERN then return request_discover(session, handshake_time_left(session)) end
-  if era then return request_initialize(session, era) end
+  if era == wire.MODERN then return request_mcp_discover(session, mcp_handshake_time_left(session)) end
+  if era then return request_mcp_initialize(session, era) end
   return try_both_eras(session)
 end
 
@@ -154,7 +154,7 @@ end
 -- {====== List of tools ======
 
 -- The members of a tool that only this protocol has.
-local function tool_members(tool)
+local function server_tool_members(tool)
   return {
     title = given(tool.title), annotations = given(tool.annotations), icons = given(tool.icons),
     _meta = given(tool._meta), execution = given(tool.execution),
@@ -162,7 +162,7 @@ local function tool_members(tool)
 end
 
 -- In the classic era a tool may have to be called as a task.
-local function tool_needs_task(session, tool)
+local function server_tool_needs_task(session, tool)
   local state, capabilities = session.state, session.raw_manifest.capabilities
   local tasks = not state.is_modern and type(capabilities) == "table" and capabilities.tasks
   local requests = type(tasks) == "table" and tasks.requests
@@ -171,7 +171,7 @@ local function tool_needs_task(session, tool)
   return can_be_task and type(tool.execution) == "table" and tool.execution.taskSupport == "required"
 end
 
-local function add_tool(session, operations, names, tool)
+local function add_server_tool(session, operations, names, tool)
   local name = type(tool) == "table" and tool.name
   if type(name) ~= "string" then return session:log("warn", "a tool that has no name", tool) end
   if operations[name] then
@@ -181,7 +181,7 @@ local function add_tool(session, operations, names, tool)
   end
   operations[name] = {
     description = tool.description, params = tool.inputSchema, outputs = tool.outputSchema,
-    dialects = { mcp = tool_members(tool) },
+    dialects = { mcp = server_tool_members(tool) },
   }
 end
 
@@ -192,11 +192,11 @@ end
 ---@field is_cut boolean whether the list has no end
 
 -- `timeout_of(session)` is the timeout of the next page.
-local function read_tools(session, timeout_of)
+local function read_server_tools(session, timeout_of)
   local operations, names, task_tools = {}, {}, nil
   local is_cut, err = calls.read_pages(session, "tools/list", "tools", timeout_of, function(tool)
-    add_tool(session, operations, names, tool)
-    if type(tool) == "table" and tool.name ~= nil and tool_needs_task(session, tool) then
+    add_server_tool(session, operations, names, tool)
+    if type(tool) == "table" and tool.name ~= nil and server_tool_needs_task(session, tool) then
       task_tools = task_tools or {}
       task_tools[tool.name] = true
     end
@@ -213,7 +213,7 @@ end
 local function load_subscriptions() return require "pintle.dialect.mcp.subscriptions" end
 
 -- Finds the request in a received cancellation. It may also be a stream of ours that the server ends.
-local function cancelled_id_reader(session)
+local function mcp_cancelled_id_reader(session)
   return function(params)
     local id = params.requestId
     local state = session.state
@@ -243,19 +243,19 @@ local function server_manifest(session, tools)
   }
 end
 
-local function update_tools(session, tools)
+local function update_server_tools(session, tools)
   session:update_manifest(server_manifest(session, tools))
   session.execute = host.execute
 end
 
 -- Stands in for `execute` after the list of tools has failed: tries the list again.
-local function list_tools_and_execute(session, operation, args, context)
+local function list_server_tools_and_execute(session, operation, args, context)
   local left = calls.countdown(session, context.wait_timeout)
-  local tools, err = read_tools(session, left)
+  local tools, err = read_server_tools(session, left)
   if not tools then
     return nil, errors.new(err.kind, "its tools cannot be listed: " .. err.message, err)
   end
-  update_tools(session, tools)
+  update_server_tools(session, tools)
   args, err = session.manifest:check(operation, args)
   if not args then return nil, err end
   local rest = wire.copy_members(context, {})
@@ -263,7 +263,7 @@ local function list_tools_and_execute(session, operation, args, context)
   return session.execute(session, operation, args, rest)
 end
 
-local function set_log_level(session, capabilities)
+local function set_server_log_level(session, capabilities)
   local state, level = session.state, client.log_level(session)
   state.has_logs = capabilities.logging ~= nil
   if state.is_modern or not state.has_logs or not level then return end
@@ -273,7 +273,7 @@ end
 local LONGEST_PAUSE = 60 -- seconds before the server is asked again for notifications that it has ended
 
 -- The request stays open until the server ends it.
-local function listen_to_lists(session, filter, pause)
+local function listen_to_server_lists(session, filter, pause)
   local params = wire.with_meta({ notifications = filter }, client.meta(session))
   local call = session.peer:begin("subscriptions/listen", params, { timeout = false })
   session.state.list_stream = call
@@ -284,42 +284,42 @@ local function listen_to_lists(session, filter, pause)
     if err then return end
     loop.after(pause, function()
       if session.dead or session.is_stopping then return end
-      listen_to_lists(session, filter, math.min(2 * pause, LONGEST_PAUSE))
+      listen_to_server_lists(session, filter, math.min(2 * pause, LONGEST_PAUSE))
     end)
   end)
 end
 
 -- A modern server notifies only subscribers of changes.
-local function subscribe_to_lists(session, capabilities)
+local function subscribe_to_server_lists(session, capabilities)
   local filter = {}
   for _, name in ipairs { "tools", "resources", "prompts" } do
     local capability = capabilities[name]
     if type(capability) == "table" and capability.listChanged == true then filter[name .. "ListChanged"] = true end
   end
   if not session.state.is_modern or not next(filter) then return end
-  listen_to_lists(session, filter, 1)
+  listen_to_server_lists(session, filter, 1)
 end
 
 function host.open(session)
   local ok, err = client.check_options(session.options)
   if not ok then return nil, err end
   local description, again
-  description, err, again = shake_hands(session)
+  description, err, again = shake_mcp_hands(session)
   if not description then return nil, err, again end
   -- Not before, because the handshake cannot be cancelled.
-  wire.set_peer_rules(session.peer, wire.cancellation(cancelled_id_reader(session)), client.PROGRESS)
+  wire.set_peer_rules(session.peer, wire.cancellation(mcp_cancelled_id_reader(session)), client.PROGRESS)
   session.raw_manifest = description
   local capabilities = given(description.capabilities) or {}
-  set_log_level(session, capabilities)
-  subscribe_to_lists(session, capabilities)
+  set_server_log_level(session, capabilities)
+  subscribe_to_server_lists(session, capabilities)
   if capabilities.tools == nil then return server_manifest(session, NO_TOOLS) end
   local tools
-  tools, err = read_tools(session, handshake_time_left)
-  if tools and session.state.has_changed then tools, err = read_tools(session, handshake_time_left) end
+  tools, err = read_server_tools(session, mcp_handshake_time_left)
+  if tools and session.state.has_changed then tools, err = read_server_tools(session, mcp_handshake_time_left) end
   if tools then return server_manifest(session, tools) end
   if err.kind ~= "remote" and err.kind ~= "protocol" then return nil, err end
   session:log("warn", "its tools cannot be listed: " .. err.message)
-  session.execute = list_tools_and_execute
+  session.execute = list_server_tools_and_execute
   return server_manifest(session, UNREAD_TOOLS)
 end
 
@@ -330,7 +330,7 @@ end
 local CALL = json.order { "name", "arguments", "_meta" }
 
 -- Progress without a total is not a fraction: it goes to the log. `false` stands for the status message of a task.
-local function progress_listener(session, context)
+local function mcp_progress_listener(session, context)
   local on_progress, extend, last = context.on_progress, context.extend, 0.0
   return function(progress, total, message)
     if extend then extend() end
@@ -347,16 +347,16 @@ local function progress_listener(session, context)
 end
 
 -- A call without options has the timeout that the peer was opened with.
-local function tool_call_options(session, context)
+local function server_tool_call_options(session, context)
   if context.is_shared then return nil end
   local timeout = context.wait_timeout
   if timeout == nil then timeout = context.timeout end
-  return { timeout = timeout, on_progress = context.on_progress and progress_listener(session, context) }
+  return { timeout = timeout, on_progress = context.on_progress and mcp_progress_listener(session, context) }
 end
 
 host.call = calls.call
 
-local function call_tool(session, params, options)
+local function call_server_tool(session, params, options)
   local begun, meta = now(), session.state.encoded_meta or client.encoded_meta(session)
   params._meta = meta
   local result, err = session.peer:call("tools/call", params, options)
@@ -368,8 +368,8 @@ end
 
 function host.execute(session, operation, args, context)
   local params, task_tools = setmetatable({ name = operation, arguments = args }, CALL), session.state.task_tools
-  local call = task_tools and task_tools[operation] and calls.call_as_task or call_tool
-  local result, err = call(session, params, tool_call_options(session, context))
+  local call = task_tools and task_tools[operation] and calls.call_as_task or call_server_tool
+  local result, err = call(session, params, server_tool_call_options(session, context))
   if err ~= nil then return nil, err end
   return results.read_outcome(session, operation, result)
 end
@@ -388,11 +388,11 @@ function host.close() end
 
 local REFRESH_TIMEOUT = 60 -- seconds for each page of a list of tools that has changed
 
-local function refresh_timeout() return REFRESH_TIMEOUT end
+local function refresh_server_call_timeout() return REFRESH_TIMEOUT end
 
 function host.handlers.ping() return {} end
 
-local function notify_of_change(session, what)
+local function notify_of_server_change(session, what)
   local fn = session.persistent.on_change
   if fn then fn(what) end
 end
@@ -405,19 +405,21 @@ host.handlers["notifications/tools/list_changed"] = function(session)
   state.is_reading = true
   while state.has_changed do
     state.has_changed = false
-    local tools, err = read_tools(session, refresh_timeout)
+    local tools, err = read_server_tools(session, refresh_server_call_timeout)
     if tools then
-      update_tools(session, tools)
+      update_server_tools(session, tools)
     else
       session:log("warn", "its tools have changed, and cannot be read: " .. tostring(err))
     end
   end
   state.is_reading = false
-  notify_of_change(session, "tools")
+  notify_of_server_change(session, "tools")
 end
 
 for _, what in ipairs { "resources", "prompts" } do
-  host.defaults[("notifications/%s/list_changed"):format(what)] = function(session) notify_of_change(session, what) end
+  host.defaults[("notifications/%s/list_changed"):format(what)] = function(session)
+    notify_of_server_change(session, what)
+  end
 end
 
 host.defaults["notifications/resources/updated"] = function(session, params)
@@ -450,7 +452,7 @@ local LEVELS = {
 }
 
 -- Data is any value. A pintle plugin sends an object with `message` and perhaps `data`.
-local function read_log_data(data)
+local function read_server_log_data(data)
   if kind_of(data) == "object" and type(data.message) == "string" then
     local is_only_data = next(data, next(data)) == nil or data.data ~= nil and next(data, next(data, next(data))) == nil
     if is_only_data then return data.message, given(data.data) end
@@ -465,7 +467,7 @@ host.defaults["notifications/message"] = function(session, params)
   local data = level and params.data
   if level and data ~= nil then
     if type(data) == "string" then return session:log(level, data) end
-    return session:log(level, read_log_data(data))
+    return session:log(level, read_server_log_data(data))
   end
   session:log("warn", "a log message that is not as it should be", params)
 end

@@ -29,9 +29,9 @@ local UPDATED = "notifications/resources/updated"
 local ACKNOWLEDGED = json.order { "_meta", "notifications" }
 
 -- An id that is not a plain value is sent back as text.
-local function sendable_id(id) return type(id) == "userdata" and json.raw(tostring(id)) or id end
+local function sendable_subscription_id(id) return type(id) == "userdata" and json.raw(tostring(id)) or id end
 
-local function set_of_items(list)
+local function set_of_subscribed_items(list)
   local set = {}
   for _, item in ipairs(list) do set[item] = true end
   return set
@@ -75,10 +75,10 @@ function notifications.listen(server, params, request)
   local wanted
   wanted, err = supported_subscription(server, requested, request)
   if not wanted then return nil, err end
-  local id = sendable_id(request.id)
+  local id = sendable_subscription_id(request.id)
   list[#list + 1] = {
-    id = id, wanted = wanted, uris = set_of_items(wanted.resourceSubscriptions or {}),
-    task_ids = set_of_items(wanted.taskIds or {}),
+    id = id, wanted = wanted, uris = set_of_subscribed_items(wanted.resourceSubscriptions or {}),
+    task_ids = set_of_subscribed_items(wanted.taskIds or {}),
   }
   request.id = nil -- so that the request is not answered
   server.peer:notify("notifications/subscriptions/acknowledged",
@@ -119,7 +119,7 @@ function notifications.notify(server, method, params)
   return true
 end
 
-local function send_announced(server)
+local function send_announced_notifications(server)
   local announced = server.state.announced
   server.state.announced = nil
   for method, is_for_classic in pairs(announced) do
@@ -137,7 +137,7 @@ function notifications.announce(server, method)
   if not announced then
     announced = {}
     server.state.announced = announced
-    loop.soon(send_announced, server)
+    loop.soon(send_announced_notifications, server)
   end
   announced[method] = announced[method] or server.state.version ~= nil
 end

@@ -24,7 +24,7 @@ local RETURNS_WRONG_ARGUMENTS = "2025-11-25"
 
 local INITIALIZED = json.order { "protocolVersion", "capabilities", "serverInfo", "instructions" }
 
-local function read_initialize(params)
+local function read_mcp_initialize(params)
   local ok, err = wire.check_required(params, "object", "params")
   if ok then ok, err = wire.check_required(params.protocolVersion, "string", "protocolVersion") end
   if ok then ok, err = jsonrpc.check(params.capabilities, "object", "capabilities") end
@@ -32,38 +32,38 @@ local function read_initialize(params)
   return ok, err
 end
 
-local function capability_names(capabilities)
+local function mcp_capability_names(capabilities)
   local set = {}
   for name in pairs(capabilities) do set[name] = true end
   return set
 end
 
 -- A modern request may have initialized the plugin already.
-local function run_initializers(server)
+local function run_mcp_initializers(server)
   if server.phase ~= "new" then return true end
   return server:initialize()
 end
 
 -- The initializers see the client. If one of them fails, the client is forgotten.
-local function begin_classic_era(server, client)
+local function begin_classic_mcp_session(server, client)
   local state, capabilities = server.state, server.capabilities
   if state.is_classic then
     return wire.refuse(jsonrpc.INVALID_REQUEST, "Invalid Request: initialize was sent already")
   end
   state.is_classic, state.client_capabilities = true, jsonrpc.given(client.capabilities) or {}
-  server.client, server.capabilities = client, capability_names(state.client_capabilities)
-  local ok, err = run_initializers(server)
+  server.client, server.capabilities = client, mcp_capability_names(state.client_capabilities)
+  local ok, err = run_mcp_initializers(server)
   if ok then return true end
   state.is_classic, state.client_capabilities = nil, nil
   server.client, server.capabilities = nil, capabilities
   return nil, err
 end
 
-local function handle_initialize(server, params, request)
+local function handle_mcp_initialize(server, params, request)
   request.is_uncancellable = true
-  local ok, err = read_initialize(params)
+  local ok, err = read_mcp_initialize(params)
   if not ok then return nil, err end
-  ok, err = begin_classic_era(server, params)
+  ok, err = begin_classic_mcp_session(server, params)
   if not ok then return nil, err end
   local version = wire.is_classic(params.protocolVersion) and params.protocolVersion or wire.CLASSIC[1]
   server.state.version, server.state.returns_wrong_arguments = version, version >= RETURNS_WRONG_ARGUMENTS
@@ -75,7 +75,7 @@ local function handle_initialize(server, params, request)
   }, INITIALIZED)
 end
 
-local function handle_discover(server)
+local function handle_mcp_discover(server)
   return {
     supportedVersions = json.array { wire.MODERN },
     capabilities = era.capabilities(server.plugin, true),
@@ -89,7 +89,7 @@ function plugin.manifest(self) return catalog.manifest(self) end
 
 -- {====== Handlers ======
 
-local function set_log_level(server, params)
+local function set_client_log_level(server, params)
   local ok, err = wire.check_required(params, "object", "params")
   if ok then ok, err = wire.check_required(params.level, "string", "level") end
   if not ok then return nil, err end
@@ -100,10 +100,10 @@ local function set_log_level(server, params)
 end
 
 local METHODS = {
-  initialize = handle_initialize,
-  ["server/discover"] = handle_discover,
+  initialize = handle_mcp_initialize,
+  ["server/discover"] = handle_mcp_discover,
   ping = function() return {} end,
-  ["logging/setLevel"] = set_log_level,
+  ["logging/setLevel"] = set_client_log_level,
   ["tools/list"] = function(...) return catalog.list_tools(...) end,
   ["subscriptions/listen"] = function(...) return notifications.listen(...) end,
 }
@@ -123,7 +123,7 @@ local BY_CAPABILITY = {
   ["tasks/cancel"] = { "extensions", tasks, "cancel" },
 }
 
-local function handle_by_capability(method)
+local function handle_mcp_by_capability(method)
   local capability, module, name = table.unpack(BY_CAPABILITY[method])
   return function(server, params, request)
     local own = era.capabilities(server.plugin, request.mcp.is_modern)[capability]
@@ -145,7 +145,7 @@ end
 
 plugin.answer = era.answer_of_author
 
-local function checked_handler(server, handle)
+local function checked_mcp_handler(server, handle)
   return function(params, request)
     local ok, err = plugin.may_handle(server, request, params)
     if not ok or request.id == nil then return nil, err end
@@ -154,7 +154,7 @@ local function checked_handler(server, handle)
 end
 
 -- A cancellation ends a running request or a subscription.
-local function cancellation_rules(server)
+local function mcp_cancellation_rules(server)
   return wire.cancellation(function(params)
     local id = params.requestId
     local is_subscription = id ~= nil and #server.state.subscriptions > 0 and notifications.end_subscription(server, id)
@@ -168,12 +168,12 @@ function plugin.handlers(server)
   state.call = function(...) return questions.call(server, ...) end
   state.notify_subscribers = function(_, ...) return notifications.notify(server, ...) end
   server.notify = function(...) return notifications.notify(...) end
-  wire.set_peer_rules(server.peer, cancellation_rules(server), wire.PROGRESS)
+  wire.set_peer_rules(server.peer, mcp_cancellation_rules(server), wire.PROGRESS)
   local handlers = { ["notifications/initialized"] = function() end }
-  for method, handle in pairs(METHODS) do handlers[method] = checked_handler(server, handle) end
+  for method, handle in pairs(METHODS) do handlers[method] = checked_mcp_handler(server, handle) end
   for method in pairs(BY_CAPABILITY) do
     local is_declared = server.plugin.methods[method] ~= nil
-    if not is_declared then handlers[method] = checked_handler(server, handle_by_capability(method)) end
+    if not is_declared then handlers[method] = checked_mcp_handler(server, handle_mcp_by_capability(method)) end
   end
   handlers["tools/call"] = function(params, request)
     local handler = tools.handler(server)
@@ -206,24 +206,24 @@ local REPORT = setmetatable({ progressToken = 0, progress = 0, total = 1, messag
   json.order { "progressToken", "progress", "total", "message" })
 
 -- The rank of the minimum level that the client asked for; nil if it asked for no logs.
-local function minimum_log_rank(server, request)
+local function mcp_minimum_log_rank(server, request)
   local of_request, state = request and request.mcp, server.state
   if of_request and of_request.is_modern then return of_request.rank end
   return state.is_classic and state.rank or nil
 end
 
-local function is_request_stopped(request) return (request.stopped or request.due) and request:cancelled() end
+local function is_mcp_request_stopped(request) return (request.stopped or request.due) and request:cancelled() end
 
 -- A client that has not asked for logs may not be sent any: they go to stderr.
-local function log_to_stderr(server, level, message, data)
+local function log_mcp_to_stderr(server, level, message, data)
   if level ~= "debug" then server:note(level, message, data) end
   return true
 end
 
 function plugin.log(server, request, level, message, data)
-  local sent_level, minimum = LEVELS[level], minimum_log_rank(server, request)
-  if not minimum then return log_to_stderr(server, level, message, data) end
-  if RANK[sent_level] < minimum or request and is_request_stopped(request) then return true end
+  local sent_level, minimum = LEVELS[level], mcp_minimum_log_rank(server, request)
+  if not minimum then return log_mcp_to_stderr(server, level, message, data) end
+  if RANK[sent_level] < minimum or request and is_mcp_request_stopped(request) then return true end
   if data ~= nil then
     DATA.message, DATA.data = message, data
     message = DATA
@@ -240,7 +240,7 @@ function plugin.progress(server, request, fraction, message)
   local task = of_request and of_request.task
   if task then task.message = message or task.message end
   local token = of_request and of_request.token
-  if token == nil or fraction <= of_request.reported or is_request_stopped(request) then return true end
+  if token == nil or fraction <= of_request.reported or is_mcp_request_stopped(request) then return true end
   of_request.reported = fraction
   REPORT.progressToken, REPORT.progress, REPORT.message = token, fraction, message
   return server.peer:notify("notifications/progress", REPORT)

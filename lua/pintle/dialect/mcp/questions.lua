@@ -38,7 +38,7 @@ local QUESTIONS = {
 local MAY_ASK = { ["tools/call"] = true, ["prompts/get"] = true, ["resources/read"] = true }
 
 -- An empty capability for elicitation means forms.
-local function required_capability_member(method, params, own)
+local function required_question_capability(method, params, own)
   if method == "elicitation/create" then
     local mode = params.mode or "form"
     return not (mode == "form" and own.url == nil) and mode or nil
@@ -57,10 +57,10 @@ function questions.missing_capability(is_modern, what, required)
   })
 end
 
-local function check_capability(request, method, params)
+local function check_question_capability(request, method, params)
   local name = QUESTIONS[method].capability
   local own = jsonrpc.given(request.mcp.capabilities[name])
-  local member = required_capability_member(method, params, own or {})
+  local member = required_question_capability(method, params, own or {})
   if own and (not member or own[member]) then return true end
   local required = { [name] = member and own and { [member] = {} } or {} }
   local what = member and own and name .. "." .. member or name
@@ -75,37 +75,37 @@ end
 -- the order in which they were asked, `given` the answers that came with the request, `state` is the `requestState`
 -- while the run waits for the request to be sent again, and `failure` the error if that did not happen in time.
 
-local function forget_request_state(run)
+local function forget_question_state(run)
   if run.state then run.server.state.waiting[run.state] = nil end
   run.state = nil
 end
 
 -- The function of the author has returned: nothing that still asks gets an answer.
-local function close_run(run)
+local function close_asking_run(run)
   run.failure = run.failure or errors.new("closed", "the request is answered already")
-  forget_request_state(run)
+  forget_question_state(run)
   if run.is_counted then run.server.state.asking = run.server.state.asking - 1 end
   run.is_counted = false
   for _, question in pairs(run.pending) do question.answered:set(nil, run.failure) end
 end
 
-local function run_of(server, request)
+local function asking_run_of(server, request)
   local run = request.mcp.run
   if run then return run end
   run = { server = server, request = request, pending = {}, keys = {}, given = {} }
   request.mcp.run = run
-  request.on_finish = function() close_run(run) end
+  request.on_finish = function() close_asking_run(run) end
   return run
 end
 
 -- There is no more than one client, so what it could guess is its own.
-local function new_secret()
+local function new_question_secret()
   local file <close> = io.open("/dev/urandom", "rb")
   local bytes = file and file:read(16) or string.pack("<jj", math.random(0), math.random(0))
   return (bytes:gsub(".", function(byte) return ("%02x"):format(byte:byte()) end))
 end
 
-questions.new_secret = new_secret
+questions.new_secret = new_question_secret
 
 ---The questions of a run that are not answered, as the client gets them; nil if there are none.
 ---@param run table?
@@ -136,7 +136,7 @@ local function send_questions(run)
   local request, requests = run.request, questions.pending(run)
   run.is_settling = false
   if request.id == nil or not requests or run.failure or request.peer.ended then return end
-  run.state = new_secret()
+  run.state = new_question_secret()
   run.server.state.waiting[run.state] = run
   questions.answer_early(request, setmetatable({
     resultType = "input_required", inputRequests = requests, requestState = run.state,
@@ -170,15 +170,15 @@ local function new_question_key(run, wanted)
   return key
 end
 
-local function is_valid_answer(method, answer)
+local function is_valid_question_answer(method, answer)
   return kind_of(answer) == "object" and QUESTIONS[method].is_answer(answer)
 end
 
 -- Takes an answer that came without being asked for, which only a key of the author's makes possible.
-local function take_given_answer(run, key, method)
+local function take_given_question_answer(run, key, method)
   local answer = run.given[key]
   run.given[key] = nil
-  if is_valid_answer(method, answer) then return answer end
+  if is_valid_question_answer(method, answer) then return answer end
 end
 
 -- One handler less than may run, so that there is room for the request that brings the answers.
@@ -198,14 +198,14 @@ local function give_up_question(run, question, err)
   run.pending[question.key] = nil
   if run.request.mcp.task then return run.request.mcp.task:changed() end
   if not run.state then return end
-  forget_request_state(run)
+  forget_question_state(run)
   run.failure = err
   for _, other in pairs(run.pending) do other.answered:set(nil, err) end
   if err.kind ~= "timeout" then return end
   run.server:note("warn", ("%s: the client has not answered; the result is dropped"):format(question.method))
 end
 
-local function await_answer(run, question, timeout)
+local function await_question_answer(run, question, timeout)
   local seconds = math.min(timeout or math.huge, declarations.limit(run.server.plugin, "question_time"))
   local message = ("no answer to %q within %gs"):format(question.method, seconds)
   local answer, err = question.answered:wait(seconds, errors.new("timeout", message, { elapsed = seconds }))
@@ -216,25 +216,25 @@ end
 local QUESTION = json.order { "method", "params" }
 
 local function ask_question(server, request, method, params, timeout, wanted_key)
-  local run = run_of(server, request)
+  local run = asking_run_of(server, request)
   local ok, err = nil, run.failure or server.ending and errors.new("closed", "the client sends no more messages")
   if not err then ok, err = count_asking_run(run) end
   if not ok then return nil, err end
   local key = new_question_key(run, wanted_key)
-  local answer = take_given_answer(run, key, method)
+  local answer = take_given_question_answer(run, key, method)
   if answer then return answer end
   local is_sendable, text = pcall(json.encode, setmetatable({ method = method, params = params }, QUESTION))
   if not is_sendable then return nil, errors.new("invalid", text) end
   local question = { key = key, method = method, text = json.raw(text), answered = loop.event() }
   run.pending[key] = question
   if request.mcp.task then request.mcp.task:changed() else schedule_questions(run) end
-  return await_answer(run, question, timeout)
+  return await_question_answer(run, question, timeout)
 end
 
 local TRACE = { "traceparent", "tracestate", "baggage" }
 
 -- The trace of a request is passed on to the calls that are made for it.
-local function with_request_trace(request, params)
+local function with_question_trace(request, params)
   local trace, meta = {}, request.meta
   for _, name in ipairs(TRACE) do trace[name] = meta[name] end
   return next(trace) and wire.with_meta(params, trace) or params
@@ -255,10 +255,10 @@ end
 ---@return any result, pintle.error?
 function questions.call(server, request, method, params, options, key)
   if QUESTIONS[method] then
-    local ok, err = check_capability(request, method, type(params) == "table" and params or {})
+    local ok, err = check_question_capability(request, method, type(params) == "table" and params or {})
     if not ok then return nil, err end
   end
-  local sent = with_request_trace(request, params)
+  local sent = with_question_trace(request, params)
   if not request.mcp.is_modern then return request.peer:call(method, sent, options) end
   if not QUESTIONS[method] or not MAY_ASK[request.method] then return refuse_question(request, method) end
   local is_over, why = request:cancelled()
@@ -278,7 +278,7 @@ function questions.answer(run, answers)
   local is_any = false
   for key, question in pairs(run.pending) do
     local answer = answers[key]
-    if answer ~= nil and is_valid_answer(question.method, answer) then
+    if answer ~= nil and is_valid_question_answer(question.method, answer) then
       run.pending[key], is_any = nil, true
       question.answered:set(answer)
     end
@@ -287,9 +287,9 @@ function questions.answer(run, answers)
 end
 
 -- The run answers the request that has come instead of its own.
-local function resume_run(run, request, answers)
+local function resume_asking_run(run, request, answers)
   local own = run.request
-  forget_request_state(run)
+  forget_question_state(run)
   own.id, own.meta, request.id = request.id, request.meta, nil
   request.mcp.run, own.mcp = run, request.mcp
   questions.answer(run, answers)
@@ -297,7 +297,7 @@ local function resume_run(run, request, answers)
   if own.on_resume then own.on_resume() end
 end
 
-local function find_run(server, request, params)
+local function find_asking_run(server, request, params)
   local waiting = server.state.waiting
   local run = waiting and waiting[params.requestState]
   local first = run and run.request.mcp.params
@@ -320,14 +320,14 @@ function questions.receive(server, params, request)
   if not ok then return nil, err end
   local answers = jsonrpc.given(params.inputResponses) or {}
   if jsonrpc.given(params.requestState) == nil then
-    run_of(server, request).given = wire.copy_members(answers, {})
+    asking_run_of(server, request).given = wire.copy_members(answers, {})
     return true
   end
   local run
-  run, err = find_run(server, request, params)
+  run, err = find_asking_run(server, request, params)
   if not run and server.plugin.methods[request.method] then return true end -- the state may be the author's own
   if not run then return nil, err end
-  resume_run(run, request, answers)
+  resume_asking_run(run, request, answers)
 end
 
 ---The client sends no more messages: what waits for its answers ends.

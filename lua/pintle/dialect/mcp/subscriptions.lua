@@ -30,55 +30,55 @@ local subscriptions = {}
 ---@field is_open boolean
 ---@field pause number? seconds that were waited before it was opened again
 
-local open_stream
+local open_subscription_stream
 
 local function is_subscribed(session, uri)
   local wanted = session.persistent.subscriptions
   return wanted and wanted[uri] and not session.dead and not session.is_stopping
 end
 
-local function reopen_stream(ended)
+local function reopen_subscription(ended)
   local session, old = ended.session, ended.stream
   if not is_subscribed(session, old.uri) or session.state.streams[old.uri] then return end
-  open_stream(session, old.uri, math.min(2 * (old.pause or FIRST_PAUSE / 2), LONGEST_PAUSE))
+  open_subscription_stream(session, old.uri, math.min(2 * (old.pause or FIRST_PAUSE / 2), LONGEST_PAUSE))
 end
 
 -- A server that refuses a stream keeps refusing it, so only one that was open is opened again.
-local function end_stream(session, stream, err)
+local function end_subscription(session, stream, err)
   local streams = session.state.streams
   if streams[stream.uri] == stream then streams[stream.uri] = nil end
   stream.ready:set(nil, err)
   if not is_subscribed(session, stream.uri) then return end
   if stream.is_open then
     session:log("warn", ("it has ended the subscription of %s"):format(stream.uri))
-    loop.after(2 * (stream.pause or FIRST_PAUSE / 2), reopen_stream, { session = session, stream = stream })
+    loop.after(2 * (stream.pause or FIRST_PAUSE / 2), reopen_subscription, { session = session, stream = stream })
   elseif stream.pause then
     session:log("warn", ("it refuses to continue the subscription of %s: %s"):format(stream.uri, err.message))
   end
 end
 
 -- Its call has been answered, so `wait` returns at once.
-local function read_stream_end(session, stream)
+local function read_subscription_end(session, stream)
   local _, err = stream.call:wait()
-  end_stream(session, stream, err or errors.new("protocol", "it has ended the subscription of " .. stream.uri))
+  end_subscription(session, stream, err or errors.new("protocol", "it has ended the subscription of " .. stream.uri))
 end
 
-function open_stream(session, uri, pause)
+function open_subscription_stream(session, uri, pause)
   local filter = { resourceSubscriptions = json.array { uri } }
   local params = wire.with_meta({ notifications = filter }, client.meta(session))
   local call = session.peer:begin("subscriptions/listen", params, { timeout = false })
   local stream = { uri = uri, call = call, ready = loop.event(), is_open = false, pause = pause }
   session.state.streams[uri] = stream
   if call:is_done() then
-    read_stream_end(session, stream)
+    read_subscription_end(session, stream)
   else
-    call.answered:on_set(function() read_stream_end(session, stream) end)
+    call.answered:on_set(function() read_subscription_end(session, stream) end)
   end
   return stream
 end
 
 -- The stream that a notification belongs to.
-local function find_stream(session, params)
+local function find_subscription(session, params)
   local meta = type(params) == "table" and params._meta
   local id = type(meta) == "table" and meta[wire.META.subscription]
   for _, stream in pairs(id and session.state.streams or {}) do
@@ -94,7 +94,7 @@ local function accepts_subscription(params, uri)
   return false
 end
 
-local function call_subscriber(session, uri, changed)
+local function call_subscription_function(session, uri, changed)
   local fn = session.persistent.subscriptions[uri]
   if fn then fn(changed or uri) end
 end
@@ -103,16 +103,16 @@ end
 ---@param session pintle.session
 ---@param params any
 function subscriptions.acknowledge_stream(session, params)
-  local stream = find_stream(session, params)
+  local stream = find_subscription(session, params)
   if not stream then return end
   if not accepts_subscription(params, stream.uri) then
     local _, err = protocol_error("it does not notify of changes of %s", stream.uri)
-    end_stream(session, stream, err)
+    end_subscription(session, stream, err)
     return stream.call:cancel "not wanted"
   end
   stream.is_open = true
   stream.ready:set(true)
-  if stream.pause then call_subscriber(session, stream.uri) end
+  if stream.pause then call_subscription_function(session, stream.uri) end
 end
 
 ---The server has cancelled one of our requests, which it may do with a stream. Returns whether it was one.
@@ -136,7 +136,7 @@ end
 
 local function subscribe_modern(session, uri, left)
   session.state.streams = session.state.streams or {}
-  local stream = session.state.streams[uri] or open_stream(session, uri)
+  local stream = session.state.streams[uri] or open_subscription_stream(session, uri)
   local ok, err = stream.ready:wait(left() or nil, subscribe_timeout_error(session, uri))
   if ok then return true end
   stream.call:cancel(err.message)
@@ -164,7 +164,7 @@ local function unsubscribe_process(session, uri, left)
 end
 
 -- Does the same with each process of a plugin. The list may change meanwhile.
-local function for_each_process(plugin, session, options, uri, act)
+local function for_each_subscribed_process(plugin, session, options, uri, act)
   local left = calls.countdown(session, options.timeout)
   local members = plugin.supervisor.members
   for _, member in ipairs(table.move(members, 1, #members, 1, {})) do
@@ -183,7 +183,7 @@ end
 local function subscribe_processes(plugin, session, options, uri)
   local persistent, outcome = plugin.persistent, loop.event()
   persistent.subscribing[uri] = outcome
-  local ok, err = for_each_process(plugin, session, options, uri, subscribe_process)
+  local ok, err = for_each_subscribed_process(plugin, session, options, uri, subscribe_process)
   if ok and plugin.supervisor.failure then ok, err = nil, plugin.supervisor.failure end -- no process is left
   if persistent.subscribing[uri] == outcome then
     persistent.subscribing[uri] = nil
@@ -232,7 +232,7 @@ end
 ---@param uri string
 ---@return true?, pintle.error?
 function subscriptions.unsubscribe(session, options, plugin, uri)
-  return for_each_process(plugin, session, options, uri, unsubscribe_process)
+  return for_each_subscribed_process(plugin, session, options, uri, unsubscribe_process)
 end
 
 ---Subscribes again, in a process that has been started in place of another one.
@@ -246,7 +246,7 @@ function subscriptions.restore(session)
     if is_subscribed(session, uri) then ok, err = subscribe_process(session, uri, calls.countdown(session)) end
     if ok then
       -- In a task of its own: a function that waits or fails does not keep the others from being called.
-      tasks.start(call_subscriber, session, uri)
+      tasks.start(call_subscription_function, session, uri)
     elseif not session.dead then
       session:log("warn", ("cannot subscribe to %s again: %s"):format(uri, err.message))
     end
@@ -267,11 +267,11 @@ end
 function subscriptions.resource_updated(session, params)
   local uri = type(params) == "table" and params.uri
   if type(uri) ~= "string" then return session:log("warn", "a notification of a change without a URI", params) end
-  local wanted, stream = session.persistent.subscriptions, find_stream(session, params)
-  if stream then return call_subscriber(session, stream.uri, uri) end
-  if wanted[uri] then return call_subscriber(session, uri) end
+  local wanted, stream = session.persistent.subscriptions, find_subscription(session, params)
+  if stream then return call_subscription_function(session, stream.uri, uri) end
+  if wanted[uri] then return call_subscription_function(session, uri) end
   for whole in pairs(wanted) do
-    if is_part_of_resource(uri, whole) then return call_subscriber(session, whole, uri) end
+    if is_part_of_resource(uri, whole) then return call_subscription_function(session, whole, uri) end
   end
 end
 

@@ -33,7 +33,7 @@ local TASK = json.order {
   "inputRequests", "result", "error", "_meta",
 }
 
-local function timestamp_now() return os.date "!%Y-%m-%dT%H:%M:%SZ" end
+local function task_timestamp_now() return os.date "!%Y-%m-%dT%H:%M:%SZ" end
 
 local function describe_new_task(task)
   return setmetatable({
@@ -54,7 +54,7 @@ end
 
 ---Notifies the subscribers of the task that it has changed.
 function methods:changed()
-  self.updated = timestamp_now()
+  self.updated = task_timestamp_now()
   for _, subscription in ipairs(self.server.state.subscriptions) do
     if subscription.task_ids[self.id] then
       local params = wire.with_meta(describe_task(self), { [wire.META.subscription] = subscription.id })
@@ -106,7 +106,7 @@ local function create_task(task)
   local server, request = task.server, task.request
   local list = server.state.tasks or {}
   server.state.tasks = list
-  task.id, task.created, task.updated = questions.new_secret(), timestamp_now(), timestamp_now()
+  task.id, task.created, task.updated = questions.new_secret(), task_timestamp_now(), task_timestamp_now()
   list[#list + 1], list[task.id] = task, task
   task.expiry = loop.after(task.seconds, expire_task, task)
   request.mcp.task, request.mcp.token, request.mcp.rank = task, nil, nil

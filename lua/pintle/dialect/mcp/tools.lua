@@ -34,15 +34,15 @@ end
 
 local NO_CONTEXT, NOTHING = {}, {}
 
-local function text_block(text) return setmetatable({ type = "text", text = text }, TEXT) end
+local function tool_text_block(text) return setmetatable({ type = "text", text = text }, TEXT) end
 
 -- Structured content is repeated as text for clients that do not read it.
 local function tool_content(outcome, outputs)
   local content, message, problem = json.array(), outcome.message, outcome.error
-  if message ~= nil then content[1] = text_block(message) end
+  if message ~= nil then content[1] = tool_text_block(message) end
   for _, block in ipairs(outcome.content or NOTHING) do content[#content + 1] = block end
-  if problem ~= message and problem ~= nil then content[#content + 1] = text_block(problem) end
-  if outputs ~= nil then content[#content + 1] = text_block(json.encode(outputs)) end
+  if problem ~= message and problem ~= nil then content[#content + 1] = tool_text_block(problem) end
+  if outputs ~= nil then content[#content + 1] = tool_text_block(json.encode(outputs)) end
   return content
 end
 
@@ -69,7 +69,7 @@ end
 
 -- A function that writes the result of a success that is nothing but a text, as most are, out of prepared parts.
 -- Returns nil for a text that cannot be sent.
-local function text_result_writer(first, last)
+local function tool_text_result_writer(first, last)
   first = first .. '"content":[{"type":"text","text":'
   return function(text)
     if not json.is_utf8(text) then return nil end
@@ -77,7 +77,7 @@ local function text_result_writer(first, last)
   end
 end
 
-local function is_only_text_outcome(operation, outcome)
+local function is_only_text_tool_outcome(operation, outcome)
   return outcome.success and outcome.message and outcome.outputs == nil and not outcome.error
     and not outcome.content and not operation.outputs
 end
@@ -85,17 +85,17 @@ end
 -- A function that makes the result of a call.
 local function tool_result_writer(server)
   local meta = era.result_meta(server)
-  local write_modern = text_result_writer('{"resultType":"complete",', '}],"_meta":' .. tostring(meta) .. "}")
-  local write_classic = text_result_writer("{", "}]}")
+  local write_modern = tool_text_result_writer('{"resultType":"complete",', '}],"_meta":' .. tostring(meta) .. "}")
+  local write_classic = tool_text_result_writer("{", "}]}")
   return function(operation, outcome, is_modern)
     local write = is_modern and write_modern or write_classic
-    local result = is_only_text_outcome(operation, outcome) and write(outcome.message)
+    local result = is_only_text_tool_outcome(operation, outcome) and write(outcome.message)
     return result or tool_result(operation, outcome, is_modern, is_modern and meta or nil)
   end
 end
 
 -- Runs an operation. Returns the result, or nil and an error.
-local function call_operation(server, operation, args, request, is_modern, write_result)
+local function call_tool_operation(server, operation, args, request, is_modern, write_result)
   local outcome, err, reason = server:execute(operation.name, args, NO_CONTEXT, request)
   if reason == "arguments" and (is_modern or server.state.returns_wrong_arguments) then
     outcome = { success = false, message = err.message, error = err.message }
@@ -106,17 +106,17 @@ local function call_operation(server, operation, args, request, is_modern, write
 end
 
 -- The same for an operation that may ask its client or may be a task.
-local function call_operation_with_context(server, operation, params, args, request, write_result)
+local function call_tool_operation_with_context(server, operation, params, args, request, write_result)
   local is_modern, own = request.mcp.is_modern, operation.dialects.mcp
   if params.requestState or params.inputResponses then
     local ok, err = questions.receive(server, params, request)
     if not ok then return nil, err end
   end
   if not is_modern or not own or not own.task then
-    return call_operation(server, operation, args, request, is_modern, write_result)
+    return call_tool_operation(server, operation, args, request, is_modern, write_result)
   end
   return tasks.call(server, request, own, function()
-    return call_operation(server, operation, args, request, is_modern, write_result)
+    return call_tool_operation(server, operation, args, request, is_modern, write_result)
   end)
 end
 
@@ -140,10 +140,10 @@ function tools.handler(server)
     end
     local own = operation.dialects.mcp
     if not operation.takes_context and not (own and own.task) then
-      return call_operation(server, operation, args, request, meta[VERSION] ~= nil, write_result)
+      return call_tool_operation(server, operation, args, request, meta[VERSION] ~= nil, write_result)
     end
     era.attach(server, request, meta, params)
-    return call_operation_with_context(server, operation, params, args, request, write_result)
+    return call_tool_operation_with_context(server, operation, params, args, request, write_result)
   end
 end
 

@@ -82,44 +82,44 @@ end
 
 -- {====== Matching a URI ======
 
-local function decode_uri_text(text)
+local function decode_template_text(text)
   return (text:gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end))
 end
 
 -- A value from `first` on may end before any place up to the one that is returned.
-local function value_run_end(part, uri, first)
+local function template_value_end(part, uri, first)
   local _, last = uri:find("^" .. part.value .. "*", first)
   return last + 1
 end
 
-local function uri_segments(text)
+local function template_uri_segments(text)
   local list = {}
-  for segment in text:gmatch "[^/]+" do list[#list + 1] = decode_uri_text(segment) end
+  for segment in text:gmatch "[^/]+" do list[#list + 1] = decode_template_text(segment) end
   return list
 end
 
 -- Members of the query that the template does not name are ignored.
-local function read_uri_query(part, text, values)
+local function read_template_query(part, text, values)
   local is_known = {}
   for _, name in ipairs(part.names) do is_known[name] = true end
   for name, value in text:gmatch "([^&=]+)=?([^&]*)" do
-    name = decode_uri_text(name)
-    if is_known[name] then values[name] = decode_uri_text((value:gsub("%+", " "))) end
+    name = decode_template_text(name)
+    if is_known[name] then values[name] = decode_template_text((value:gsub("%+", " "))) end
   end
 end
 
-local function set_variables(part, text, values)
-  if part.is_query then return read_uri_query(part, text, values) end
-  values[part.names[1]] = part.is_list and uri_segments(text) or decode_uri_text(text)
+local function set_template_variables(part, text, values)
+  if part.is_query then return read_template_query(part, text, values) end
+  values[part.names[1]] = part.is_list and template_uri_segments(text) or decode_template_text(text)
 end
 
 local match_template_part
 
 -- Tries the ends of a value, the nearest first. If a value that begins at one place of a run cannot end anywhere in it,
 -- neither can one that begins later: so each run is searched once.
-local function match_variable(state, i, first)
+local function match_template_variable(state, i, first)
   local part, uri = state.parts[i], state.uri
-  local stop = value_run_end(part, uri, first)
+  local stop = template_value_end(part, uri, first)
   local failed = state.failed[i]
   if failed[stop] and first >= failed[stop] then return false end
   local following = state.parts[i + 1]
@@ -129,7 +129,7 @@ local function match_variable(state, i, first)
     if literal then at = uri:find(literal, at, true) end
     if not at or at > stop then break end
     if match_template_part(state, i + 1, at) then
-      set_variables(part, uri:sub(first, at - 1), state.values)
+      set_template_variables(part, uri:sub(first, at - 1), state.values)
       return true
     end
     at = at + 1
@@ -142,15 +142,15 @@ end
 local function match_template_expression(state, i, at)
   local part = state.parts[i]
   local operator = part.operator
-  if operator == "" or operator == "+" then return match_variable(state, i, at) end
+  if operator == "" or operator == "+" then return match_template_variable(state, i, at) end
   if state.uri:sub(at, at) == operator then
     if part.is_query then
-      local stop = value_run_end(part, state.uri, at + 1)
+      local stop = template_value_end(part, state.uri, at + 1)
       if not match_template_part(state, i + 1, stop) then return false end
-      set_variables(part, state.uri:sub(at + 1, stop - 1), state.values)
+      set_template_variables(part, state.uri:sub(at + 1, stop - 1), state.values)
       return true
     end
-    if match_variable(state, i, at + 1) then return true end
+    if match_template_variable(state, i, at + 1) then return true end
   end
   return match_template_part(state, i + 1, at)
 end

@@ -22,67 +22,69 @@ function arguments.refuse(code, format, ...)
   return nil, errors.new("invalid", message, { code = code })
 end
 
-local function invalid_entry(where, format, ...) return nil, ("%s: %s"):format(where, format:format(...)) end
+local function invalid_argument(where, format, ...) return nil, ("%s: %s"):format(where, format:format(...)) end
 
-local function wrong_entry_type(where, name, value)
-  return invalid_entry(where, "%s expected, got %s", name, wire.describe_type(value))
+local function wrong_argument_type(where, name, value)
+  return invalid_argument(where, "%s expected, got %s", name, wire.describe_type(value))
 end
 
 -- {====== One value ======
 
-local function read_json_entry(where, text)
+local function read_json_argument(where, text)
   local value, message = json.decode(text)
-  if value == nil then return invalid_entry(where, "JSON text expected: %s", message) end
+  if value == nil then return invalid_argument(where, "JSON text expected: %s", message) end
   return value
 end
 
-local function read_entry_as(where, name, value)
+local function read_argument_as(where, name, value)
   local ok, read = wire.read_typed(name, value)
-  if not ok then return wrong_entry_type(where, name, value) end
+  if not ok then return wrong_argument_type(where, name, value) end
   return read
 end
 
-local read_entries
+local read_argument_entries
 
 -- An entry that is not in the schema has the type that it names. An array of an unknown type has entries: the settings
 -- of a command that only an older manifest.json has.
-local function read_undeclared_entry(where, entry, release)
+local function read_undeclared_argument(where, entry, release)
   local name, value = given(entry.type) or wire.guess_type(entry.value), entry.value
-  if kind(value) == "array" and not wire.is_known_type(name) then return read_entries(where, value, {}, release) end
-  return read_entry_as(where, name, value)
+  if kind(value) == "array" and not wire.is_known_type(name) then
+    return read_argument_entries(where, value, {}, release)
+  end
+  return read_argument_as(where, name, value)
 end
 
 -- For a value without a type, JSON text is expected. But an entry that has a type is read as that type.
-local function read_declared_entry(where, entry, schema, release)
+local function read_declared_argument(where, entry, schema, release)
   local form = wire.type_form(schema, release)
   local name = given(entry.type) or form.type
-  if form.is_json and name ~= "string" then return read_undeclared_entry(where, entry, release) end
+  if form.is_json and name ~= "string" then return read_undeclared_argument(where, entry, release) end
   if not wire.are_compatible_types(name, form.type) then
-    return invalid_entry(where, "%s expected, got %s", form.type, name)
+    return invalid_argument(where, "%s expected, got %s", form.type, name)
   end
-  local value, message = read_entry_as(where, form.type, entry.value)
+  local value, message = read_argument_as(where, form.type, entry.value)
   if message or not form.is_json then return value, message end
   if value == "" then return nil end
-  return read_json_entry(where, value)
+  return read_json_argument(where, value)
 end
 
 -- }======
 
 -- {====== All entries ======
 
-local function allows_undeclared_keys(schema)
+local function allows_undeclared_arguments(schema)
   if schema.properties == nil then return true end
   return schema.patternProperties ~= nil or given(schema.additionalProperties) and true or false
 end
 
-local function list_schema_keys(schema)
+local function list_argument_keys(schema)
   local keys = {}
   for key in pairs(schema.properties or {}) do keys[#keys + 1] = key end
   table.sort(keys)
   return #keys > 0 and "; there are " .. table.concat(keys, ", ") or ""
 end
 
-local function list_contains(list, wanted)
+local function argument_list_contains(list, wanted)
   for _, name in ipairs(list or {}) do
     if name == wanted then return true end
   end
@@ -90,7 +92,7 @@ local function list_contains(list, wanted)
 end
 
 -- By default the base directory of a host is the directory that it was started in, and its plugins start there, too.
-local function is_base_directory(path)
+local function is_argument_base_directory(path)
   path = path:match "^(.+)/$" or path
   return path == lfs.currentdir() or path == os.getenv "PWD"
 end
@@ -98,45 +100,47 @@ end
 -- A host sends all entries, also those that are not set. Those are left out if they are optional and have no default.
 local function is_unset_argument(schema, key, value, release)
   local property = schema.properties and schema.properties[key]
-  if property == nil or list_contains(schema.required, key) then return false end
+  if property == nil or argument_list_contains(schema.required, key) then return false end
   if type(property) == "table" and property.default ~= nil then return false end
   local form = wire.type_form(property, release)
-  if form.type == "path" and release.resolves_paths and is_base_directory(value) then return true end
+  if form.type == "path" and release.resolves_paths and is_argument_base_directory(value) then return true end
   return not form.is_json and wire.is_zero_value(form.type, value)
 end
 
-local function read_entry(where, entry, schema, release)
-  if kind(entry) ~= "object" then return invalid_entry(where, "object expected, got %s", kind(entry)) end
+local function read_argument_entry(where, entry, schema, release)
+  if kind(entry) ~= "object" then return invalid_argument(where, "object expected, got %s", kind(entry)) end
   local key, name = entry.key, given(entry.type)
-  if type(key) ~= "string" then return invalid_entry(where, "key: string expected, got %s", wire.describe_type(key)) end
+  if type(key) ~= "string" then
+    return invalid_argument(where, "key: string expected, got %s", wire.describe_type(key))
+  end
   where = ("%s: key %q"):format(where:gsub("%[%d+%]$", ""), key)
   local property = schema.properties and schema.properties[key]
-  if property == nil and not allows_undeclared_keys(schema) then
-    return invalid_entry(where, "there is no such key%s", list_schema_keys(schema))
+  if property == nil and not allows_undeclared_arguments(schema) then
+    return invalid_argument(where, "there is no such key%s", list_argument_keys(schema))
   end
   if name ~= nil and type(name) ~= "string" then
-    return invalid_entry(where, "type: string expected, got %s", kind(name))
+    return invalid_argument(where, "type: string expected, got %s", kind(name))
   end
   if given(entry.value) == nil then return key end
   local value, message
   if property == nil then
-    value, message = read_undeclared_entry(where, entry, release)
+    value, message = read_undeclared_argument(where, entry, release)
   else
-    value, message = read_declared_entry(where, entry, property, release)
+    value, message = read_declared_argument(where, entry, property, release)
   end
   if message then return nil, message end
   return key, value
 end
 
-local function is_subcommand_entry(entry, commands)
+local function is_subcommand_argument(entry, commands)
   return commands and kind(entry) == "object" and entry.key ~= nil and commands[entry.key]
 end
 
-function read_entries(where, list, schema, release, commands)
+function read_argument_entries(where, list, schema, release, commands)
   local values = {}
   for i, entry in ipairs(list) do
-    if not is_subcommand_entry(entry, commands) then
-      local key, value = read_entry(("%s[%d]"):format(where, i), entry, schema, release)
+    if not is_subcommand_argument(entry, commands) then
+      local key, value = read_argument_entry(("%s[%d]"):format(where, i), entry, schema, release)
       if not key then return nil, value end
       if value ~= nil and not is_unset_argument(schema, key, value, release) then values[key] = value end
     end
@@ -154,16 +158,16 @@ end
 function arguments.values(where, list, schema, release, commands)
   if given(list) == nil then return {} end
   if kind(list) ~= "array" and not (kind(list) == "object" and next(list) == nil) then
-    return invalid_entry(where, "array expected, got %s", kind(list))
+    return invalid_argument(where, "array expected, got %s", kind(list))
   end
-  return read_entries(where, list, schema, release, commands)
+  return read_argument_entries(where, list, schema, release, commands)
 end
 
 -- }======
 
 -- {====== Arguments of an operation, config of the plugin ======
 
-local function with_error_code(err, code)
+local function with_argument_error_code(err, code)
   return nil, errors.new("invalid", err.message, { code = code, data = err.data })
 end
 
@@ -189,7 +193,7 @@ end
 function arguments.check(server, operation, args, code)
   local full, err = server.plugin.manifest:check(operation.name, args)
   if full then return full end
-  return with_error_code(err, code)
+  return with_argument_error_code(err, code)
 end
 
 -- Keywords about missing members, or about several members at once.
@@ -210,7 +214,7 @@ function arguments.check_each(operation, args, code)
   end
   local full, err = wire.check_values(schema, args, operation.name)
   if full then return true end
-  return with_error_code(err, code)
+  return with_argument_error_code(err, code)
 end
 
 ---Reads and checks the config of the plugin. If the host sends none, the config of the command line is used.
@@ -224,7 +228,7 @@ function arguments.config(server, list, commands)
   if not values then return arguments.refuse(INVALID_PARAMS, "Invalid params: %s", message) end
   if next(values) == nil then values = server.state.command_line_config end
   local full, err = wire.check_values(schema, values)
-  if not full then return with_error_code(err, INVALID_PARAMS) end
+  if not full then return with_argument_error_code(err, INVALID_PARAMS) end
   return full
 end
 

@@ -97,9 +97,9 @@ function declarations.all(manifest, role)
   return list
 end
 
-local function add_subcommand(subcommands, name)
+local function add_declared_subcommand(subcommands, name)
   local group, last = name:match "^(.*)%.([^.]*)$"
-  if group then add_subcommand(subcommands, group) end
+  if group then add_declared_subcommand(subcommands, group) end
   group, last = group or "", last or name
   subcommands[group] = subcommands[group] or {}
   subcommands[group][last] = true
@@ -126,7 +126,7 @@ function declarations.names(manifest)
     for _, alias in ipairs(command.given.aliases or {}) do
       names.commands[group and group .. "." .. alias or alias] = name
     end
-    add_subcommand(names.subcommands, name)
+    add_declared_subcommand(names.subcommands, name)
   end
   for _, command in ipairs(commands) do names.commands[command.operation.name] = command.operation.name end
   return names
@@ -153,7 +153,7 @@ end
 ---@field flagOnly? boolean
 
 -- Required parameters first, in their order; then the others, sorted.
-local function sort_parameters(schema)
+local function sort_declared_parameters(schema)
   local names, is_required, others = {}, {}, {}
   for _, name in ipairs(schema.required or {}) do
     if schema.properties[name] ~= nil and not is_required[name] then
@@ -167,37 +167,37 @@ local function sort_parameters(schema)
   return table.move(others, 1, #others, #names + 1, names), is_required
 end
 
-local function schema_has_default(schema)
+local function declared_schema_has_default(schema)
   return type(schema) == "table" and schema.default ~= nil and schema.default ~= json.null
 end
 
 -- Hosts require a value, even if there is no default.
-local function default_entry_value(schema, form)
-  if not schema_has_default(schema) then return wire.zero_value(form.type) end
+local function declared_default_value(schema, form)
+  if not declared_schema_has_default(schema) then return wire.zero_value(form.type) end
   if form.is_json then return json.encode(schema.default) end
   if type(schema.default) ~= "table" then return schema.default end
   return json.array(table.move(schema.default, 1, #schema.default, 1, {}))
 end
 
-local function flag_usage(schema, form, given, is_required)
+local function declared_flag_usage(schema, form, given, is_required)
   local words = { given.usage or type(schema) == "table" and schema.description or nil }
-  if is_required and not schema_has_default(schema) then words[#words + 1] = wire.REQUIRED_MARK end
+  if is_required and not declared_schema_has_default(schema) then words[#words + 1] = wire.REQUIRED_MARK end
   if form.is_json then words[#words + 1] = wire.JSON_MARK end
   return table.concat(words, " ")
 end
 
-local function entry_flag(name, schema, form, release, given, is_required)
+local function declared_entry_flag(name, schema, form, release, given, is_required)
   if given.flag == false then return nil end
-  local usage = flag_usage(schema, form, given, is_required)
+  local usage = declared_flag_usage(schema, form, given, is_required)
   local flag = { name = given.flag or name, shorthand = given.shorthand or "", [release.usage_member] = usage }
   return setmetatable(flag, release.flag_order)
 end
 
-local function new_config_entry(name, schema, release, given, is_required)
+local function declared_config_entry(name, schema, release, given, is_required)
   local form = wire.type_form(schema, release)
   return setmetatable({
-    key = name, value = default_entry_value(schema, form), type = form.type,
-    flag = given and entry_flag(name, schema, form, release, given, is_required),
+    key = name, value = declared_default_value(schema, form), type = form.type,
+    flag = given and declared_entry_flag(name, schema, form, release, given, is_required),
     envOverride = given and given.envOverride, flagOnly = given and given.flagOnly or nil,
   }, release.entry_order)
 end
@@ -209,15 +209,15 @@ end
 function declarations.entries(schema, release, given)
   local list = json.array()
   if not schema.properties then return list end
-  local names, is_required = sort_parameters(schema)
+  local names, is_required = sort_declared_parameters(schema)
   for i, name in ipairs(names) do
     local own = given and (given[name] or {})
-    list[i] = new_config_entry(name, schema.properties[name], release, own, is_required[name])
+    list[i] = declared_config_entry(name, schema.properties[name], release, own, is_required[name])
   end
   return list
 end
 
-local function command_entries(command, release)
+local function declared_command_entries(command, release)
   return declarations.entries(command.operation.params, release, command.given.config or {})
 end
 
@@ -236,7 +236,7 @@ function declarations.june(manifest, release)
   for i, command in ipairs(declarations.all(manifest, "command")) do
     local name = command.operation.name
     commands[i] = setmetatable({
-      name = name, usage = declarations.usage(name, command), configs = command_entries(command, release),
+      name = name, usage = declarations.usage(name, command), configs = declared_command_entries(command, release),
     }, JUNE_COMMAND)
   end
   for i, task in ipairs(declarations.all(manifest, "task")) do tasks[i] = { type = task.operation.name } end
@@ -258,11 +258,11 @@ local function nonempty_or_nil(list)
 end
 
 -- Finds or adds a command below its parents, which are added if they are not declared.
-local function place_command(list, by_name, name)
+local function place_declared_command(list, by_name, name)
   local group, last = name:match "^(.*)%.([^.]*)$"
   local siblings = list
   if group then
-    local parent = by_name[group] or place_command(list, by_name, group)
+    local parent = by_name[group] or place_declared_command(list, by_name, group)
     parent.commands = parent.commands or json.array()
     siblings = parent.commands
   end
@@ -272,19 +272,19 @@ local function place_command(list, by_name, name)
   return command
 end
 
-local function july_commands(manifest)
+local function declared_july_commands(manifest)
   local list, by_name = json.array(), {}
   for _, item in ipairs(declarations.all(manifest, "command")) do
-    local command, given = place_command(list, by_name, item.operation.name), item.given
+    local command, given = place_declared_command(list, by_name, item.operation.name), item.given
     command.usage = declarations.usage(command.name, item)
     command.description = item.operation.description
     command.aliases = given.aliases and json.array(table.move(given.aliases, 1, #given.aliases, 1, {}))
-    command.config = nonempty_or_nil(command_entries(item, july))
+    command.config = nonempty_or_nil(declared_command_entries(item, july))
   end
   return nonempty_or_nil(list)
 end
 
-local function july_tasks(manifest)
+local function declared_july_tasks(manifest)
   local list = json.array()
   for i, item in ipairs(declarations.all(manifest, "task")) do
     list[i] = setmetatable({
@@ -295,7 +295,7 @@ local function july_tasks(manifest)
   return nonempty_or_nil(list)
 end
 
-local function script_name()
+local function declared_script_name()
   local script = arg and arg[0]
   return script and script:match "[^/]+$" or nil
 end
@@ -307,10 +307,10 @@ function declarations.july(manifest)
   local given = declarations.plugin(manifest)
   return setmetatable({
     name = manifest.name, version = manifest.version, domain = given.domain, description = manifest.description,
-    executable = given.executable or script_name() or manifest.name,
+    executable = given.executable or declared_script_name() or manifest.name,
     -- Sent even if empty: otherwise july refuses the settings of commands.
     config = declarations.entries(declarations.config(manifest), july),
-    commands = july_commands(manifest), tasks = july_tasks(manifest),
+    commands = declared_july_commands(manifest), tasks = declared_july_tasks(manifest),
   }, MANIFEST)
 end
 
@@ -340,7 +340,7 @@ local JUNE_OWN_COMMAND, JULY_OWN_COMMAND, JULY_OWN_DOMAIN = "attend", "version",
 ---@field parameter string
 
 -- The flags of a command, sorted by parameter.
-local function command_flags(command)
+local function declared_command_flags(command)
   local flags, given = {}, command.given.config or {}
   for parameter in pairs(command.operation.params.properties or {}) do
     local own = given[parameter] or {}
@@ -356,7 +356,7 @@ local function command_flags(command)
   return flags
 end
 
-local function check_flag_name(found, flag)
+local function check_declared_flag_name(found, flag)
   if JULY_FLAGS[flag.name] then
     found("%s: july has a flag --%s itself and refuses the command (\"flag that already exists\"); name another with "
       .. "dialects.reginald.config.%s.flag", flag.where, flag.name, flag.parameter)
@@ -367,7 +367,7 @@ local function check_flag_name(found, flag)
   end
 end
 
-local function check_flag_shorthand(found, flag)
+local function check_declared_shorthand(found, flag)
   local letter = flag.shorthand
   if not letter then return end
   if #letter ~= 1 or letter:byte() >= 0x80 then
@@ -380,14 +380,14 @@ local function check_flag_shorthand(found, flag)
   end
 end
 
-local function add_flag(taken, flag)
+local function add_declared_flag(taken, flag)
   local name, letter = "--" .. flag.name, flag.shorthand and "-" .. flag.shorthand
   taken[name] = taken[name] or flag
   if letter then taken[letter] = taken[letter] or flag end
 end
 
 -- `taken` has the flags and shorthands of the command and of its parents.
-local function check_duplicate_flag(found, flag, taken)
+local function check_duplicate_declared_flag(found, flag, taken)
   local other = taken["--" .. flag.name]
   if other then
     found("%s: the flag --%s is also that of %s: july refuses the command (\"flag that already exists\")", flag.where,
@@ -401,26 +401,27 @@ local function check_duplicate_flag(found, flag, taken)
 end
 
 -- In july a command also has the flags of its parents.
-local function parent_flags(commands, name)
+local function declared_parent_flags(commands, name)
   local taken, group = {}, name:match "^(.*)%.[^.]*$"
   while group do
-    for _, flag in ipairs(commands[group] and command_flags(commands[group]) or {}) do add_flag(taken, flag) end
+    local flags = commands[group] and declared_command_flags(commands[group])
+    for _, flag in ipairs(flags or {}) do add_declared_flag(taken, flag) end
     group = group:match "^(.*)%.[^.]*$"
   end
   return taken
 end
 
-local function check_flags(found, command, commands)
-  local taken = parent_flags(commands, command.operation.name)
-  for _, flag in ipairs(command_flags(command)) do
-    check_flag_name(found, flag)
-    check_flag_shorthand(found, flag)
-    check_duplicate_flag(found, flag, taken)
-    add_flag(taken, flag)
+local function check_declared_flags(found, command, commands)
+  local taken = declared_parent_flags(commands, command.operation.name)
+  for _, flag in ipairs(declared_command_flags(command)) do
+    check_declared_flag_name(found, flag)
+    check_declared_shorthand(found, flag)
+    check_duplicate_declared_flag(found, flag, taken)
+    add_declared_flag(taken, flag)
   end
 end
 
-local function check_command_name(found, name)
+local function check_declared_command_name(found, name)
   if name == JUNE_OWN_COMMAND then found("operation %q: june has a command of that name itself", name) end
   if name:match "[^.]*$" == JULY_OWN_COMMAND then
     found("operation %q: july shows its own version instead of running a command of that name", name)
@@ -428,7 +429,7 @@ local function check_command_name(found, name)
 end
 
 -- july adds the settings of a subcommand to these keys, under the name of the subcommand.
-local function check_subcommand_keys(found, where, schema, subcommands)
+local function check_declared_subcommand_keys(found, where, schema, subcommands)
   for key in pairs(subcommands or {}) do
     if schema.properties and schema.properties[key] ~= nil then
       found("%s: %q is also the name of a command, and july has the settings of that under this key", where, key)
@@ -442,7 +443,7 @@ end
 
 local function is_snake_case(key) return key:find "^%l[%l%d_]*$" ~= nil end
 
-local function check_key_case(warn, where, schema)
+local function check_declared_key_case(warn, where, schema)
   for key in pairs(schema.properties or {}) do
     if not is_snake_case(key) then
       warn("%s: %q cannot be set in a file of june or july, where keys are in snake_case", where, key)
@@ -452,22 +453,22 @@ end
 
 -- }======
 
-local function problem_collector()
+local function declaration_problem_collector()
   local list = {}
   return list, function(format, ...) list[#list + 1] = format:format(...) end
 end
 
-local function check_plugin_names(found, warn, manifest, subcommands)
+local function check_declared_plugin_names(found, warn, manifest, subcommands)
   local domain, config = declarations.plugin(manifest).domain or manifest.name, declarations.config(manifest)
   if domain == JULY_OWN_DOMAIN then
     found("plugin: july has a domain %q itself and takes no plugin beside it; give another with "
       .. "dialects.reginald.domain", domain)
   end
-  check_subcommand_keys(found, "plugin: config", config, subcommands[""])
-  check_key_case(warn, "plugin: config", config)
+  check_declared_subcommand_keys(found, "plugin: config", config, subcommands[""])
+  check_declared_key_case(warn, "plugin: config", config)
 end
 
-local function commands_by_name(list)
+local function declared_commands_by_name(list)
   local found = {}
   for _, command in ipairs(list) do found[command.operation.name] = command end
   return found
@@ -477,19 +478,20 @@ end
 ---@param manifest pintle.manifest
 ---@return string[] problems, string[] warnings
 function declarations.check_names(manifest)
-  local problems, found = problem_collector()
-  local warnings, warn = problem_collector()
+  local problems, found = declaration_problem_collector()
+  local warnings, warn = declaration_problem_collector()
   local list, subcommands = declarations.all(manifest, "command"), declarations.names(manifest).subcommands
-  local commands = commands_by_name(list)
-  check_plugin_names(found, warn, manifest, subcommands)
+  local commands = declared_commands_by_name(list)
+  check_declared_plugin_names(found, warn, manifest, subcommands)
   for _, command in ipairs(list) do
     local name = command.operation.name
-    check_command_name(found, name)
-    check_flags(found, command, commands)
-    check_subcommand_keys(found, ("operation %q: parameter"):format(name), command.operation.params, subcommands[name])
+    check_declared_command_name(found, name)
+    check_declared_flags(found, command, commands)
+    local where = ("operation %q: parameter"):format(name)
+    check_declared_subcommand_keys(found, where, command.operation.params, subcommands[name])
   end
   for _, name in ipairs(manifest.names) do
-    check_key_case(warn, ("operation %q: parameter"):format(name), manifest.operations[name].params)
+    check_declared_key_case(warn, ("operation %q: parameter"):format(name), manifest.operations[name].params)
   end
   table.sort(problems)
   table.sort(warnings)

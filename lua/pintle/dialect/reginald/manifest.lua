@@ -18,14 +18,14 @@ local discovery = { unique = { "name", "domain", "executable" } }
 
 manifest.discovery = discovery
 
-local function environment_directory(name)
+local function reginald_data_directory(name)
   local value = os.getenv(name)
   return value ~= "" and value or nil
 end
 
 ---@return string?, string? message
 function discovery.directory()
-  local data, home = environment_directory "XDG_DATA_HOME", environment_directory "HOME"
+  local data, home = reginald_data_directory "XDG_DATA_HOME", reginald_data_directory "HOME"
   if data then return data .. "/reginald/plugins" end
   if home then return home .. "/.local/share/reginald/plugins" end
   return nil, "the directory of Reginald's plugins is not known: neither XDG_DATA_HOME nor HOME is set"
@@ -53,7 +53,7 @@ end
 
 local check_text, check_boolean, check_list = kind_checker "string", kind_checker "boolean", kind_checker "array"
 
-local function accept_anything() return true end
+local function accept_any_member() return true end
 
 local function list_checker(check)
   return function(value, where)
@@ -77,10 +77,10 @@ end
 
 -- A flag has a description. june has a usage instead, which manifests written for june may still have.
 local ENTRY = {
-  key = check_text, value = accept_anything, type = check_manifest_entry_type, description = check_text,
+  key = check_text, value = accept_any_member, type = check_manifest_entry_type, description = check_text,
   envOverride = check_text, flagOnly = check_boolean,
   flag = object_checker { name = check_text, shorthand = check_text, description = check_text, usage = check_text },
-  alternatives = accept_anything, keyType = check_text, values = accept_anything,
+  alternatives = accept_any_member, keyType = check_text, values = accept_any_member,
 }
 
 -- An entry with alternatives, or a map, has its types in the entries inside.
@@ -98,35 +98,35 @@ local check_entries = list_checker(check_manifest_entry)
 
 local COMMAND = {
   name = check_text, usage = check_text, description = check_text, help = check_text, manual = check_text,
-  args = accept_anything, aliases = list_checker(check_text), config = check_entries,
+  args = accept_any_member, aliases = list_checker(check_text), config = check_entries,
 }
 COMMAND.commands = list_checker(object_checker(COMMAND, "name"))
 
-local TASK = { taskType = check_text, description = check_text, provides = accept_anything, config = check_entries }
+local TASK = { taskType = check_text, description = check_text, provides = accept_any_member, config = check_entries }
 
 local MANIFEST = {
   name = check_text, executable = check_text, version = check_text, domain = check_text, description = check_text,
-  help = check_text, runtime = accept_anything, config = check_entries,
+  help = check_text, runtime = accept_any_member, config = check_entries,
   commands = COMMAND.commands, tasks = list_checker(object_checker(TASK, "taskType")),
 }
 
-local function member_path(where, name) return where == "" and name or where .. "." .. name end
+local function manifest_member_path(where, name) return where == "" and name or where .. "." .. name end
 
-local function find_missing_member(value, where, required)
+local function find_missing_manifest_member(value, where, required)
   for _, name in ipairs(required) do
-    if given(value[name]) == nil then return member_path(where, name) .. " is missing" end
+    if given(value[name]) == nil then return manifest_member_path(where, name) .. " is missing" end
   end
 end
 
 function check_manifest_members(value, where, known, required)
   if kind(value) ~= "object" then return nil, ("%s: object expected, got %s"):format(where, kind(value)) end
   for _, name in ipairs(wire.sorted_names(value)) do
-    if not known[name] then return nil, ("there is no %s"):format(member_path(where, name)) end
+    if not known[name] then return nil, ("there is no %s"):format(manifest_member_path(where, name)) end
     local ok, message = true, nil
-    if given(value[name]) ~= nil then ok, message = known[name](value[name], member_path(where, name)) end
+    if given(value[name]) ~= nil then ok, message = known[name](value[name], manifest_member_path(where, name)) end
     if not ok then return nil, message end
   end
-  local missing = find_missing_member(value, where, required)
+  local missing = find_missing_manifest_member(value, where, required)
   if missing then return nil, missing end
   return true
 end
@@ -151,26 +151,26 @@ local SCHEMAS = {
 }
 
 -- june has a usage in the flag, july a description in the flag or in the entry.
-local function entry_usage(entry)
+local function manifest_entry_usage(entry)
   local flag = kind(given(entry.flag)) == "object" and entry.flag or {}
   return jsonrpc.text(flag.usage) or jsonrpc.text(flag.description) or jsonrpc.text(entry.description)
 end
 
 local function is_entry_marked(entry, mark)
-  local usage = entry_usage(entry)
+  local usage = manifest_entry_usage(entry)
   return usage ~= nil and usage:find(mark, 1, true) ~= nil
 end
 
 -- Our own plugins mark a string that has JSON text because the value has no type.
 local function is_json_entry(entry) return entry.type == "string" and is_entry_marked(entry, wire.JSON_MARK) end
 
-local function copy_schema(schema)
+local function copy_manifest_schema(schema)
   local new = {}
   for name, value in pairs(schema or {}) do new[name] = value end
   return new
 end
 
-local function entry_default(entry)
+local function manifest_entry_default(entry)
   local value = given(entry.value)
   if value == nil or is_entry_marked(entry, wire.REQUIRED_MARK) then return nil end
   local ok, read = wire.read_typed(entry.type, value)
@@ -181,37 +181,37 @@ end
 
 -- An entry without a flag, such as those of tasks, cannot be marked. Its value may show that its text is JSON.
 local function may_be_json_entry(entry)
-  if entry.type ~= "string" or entry_usage(entry) or kind(given(entry.flag)) == "object" then return false end
+  if entry.type ~= "string" or manifest_entry_usage(entry) or kind(given(entry.flag)) == "object" then return false end
   return entry.value == "" or type(entry.value) == "string" and type(json.decode(entry.value)) == "table"
 end
 
-local function entry_property(entry)
-  if entry.choices then return { description = entry_usage(entry) } end
+local function manifest_entry_property(entry)
+  if entry.choices then return { description = manifest_entry_usage(entry) } end
   local item = entry.type:match "^(%l+)List$"
-  local property = item and { type = "array", items = SCHEMAS[item] } or copy_schema(SCHEMAS[entry.type])
+  local property = item and { type = "array", items = SCHEMAS[item] } or copy_manifest_schema(SCHEMAS[entry.type])
   if is_json_entry(entry) then property.type = nil end
   if may_be_json_entry(entry) then property.type = { "string", "array", "object" } end
-  property.default, property.description = entry_default(entry), entry_usage(entry)
+  property.default, property.description = manifest_entry_default(entry), manifest_entry_usage(entry)
   return property
 end
 
 -- The alternatives of an entry without a type; none for a map, whose type is not known.
-local function entry_choices(entry)
+local function manifest_entry_choices(entry)
   if kind(entry.alternatives) == "array" then return entry.alternatives end
   if entry.keyType ~= nil or entry.values ~= nil then return {} end
 end
 
-local function entry_key(entry, choices)
+local function manifest_entry_key(entry, choices)
   for _, choice in ipairs { entry, table.unpack(choices) } do
     if kind(choice) == "object" and type(choice.key) == "string" then return choice.key end
   end
 end
 
-local function usable_entry(entry)
+local function usable_manifest_entry(entry)
   if kind(entry) ~= "object" then return nil end
   if type(entry.type) == "string" then return type(entry.key) == "string" and entry or nil end
-  local choices = entry_choices(entry)
-  local key = choices and entry_key(entry, choices)
+  local choices = manifest_entry_choices(entry)
+  local key = choices and manifest_entry_key(entry, choices)
   return key and { key = key, description = entry.description, choices = choices } or nil
 end
 
@@ -222,7 +222,7 @@ end
 function manifest.entries(list)
   local usable, taken = {}, {}
   for _, item in ipairs(kind(list) == "array" and list or {}) do
-    local entry = usable_entry(item)
+    local entry = usable_manifest_entry(item)
     if entry and not taken[entry.key] then usable[#usable + 1], taken[entry.key] = entry, true end
   end
   return usable
@@ -236,7 +236,7 @@ function manifest.schema(list)
   if #usable == 0 then return true end
   local schema = { type = "object", properties = {}, required = json.array(), additionalProperties = false }
   for _, entry in ipairs(usable) do
-    schema.properties[entry.key] = entry_property(entry)
+    schema.properties[entry.key] = manifest_entry_property(entry)
     if is_entry_marked(entry, wire.REQUIRED_MARK) then table.insert(schema.required, entry.key) end
   end
   return schema
@@ -246,14 +246,14 @@ end
 
 -- {====== Values as config entries ======
 
-local function new_written_entry(release, key, name, value)
+local function new_written_manifest_entry(release, key, name, value)
   return setmetatable({ key = key, value = value, type = name }, release.entry_order)
 end
 
 local function write_undeclared_entries(values, release)
   local list = json.array()
   for i, key in ipairs(wire.sorted_names(values)) do
-    list[i] = new_written_entry(release, tostring(key), wire.guess_type(values[key]))
+    list[i] = new_written_manifest_entry(release, tostring(key), wire.guess_type(values[key]))
   end
   return list
 end
@@ -282,7 +282,7 @@ local function write_entries(values, list, release)
   for _, entry in ipairs(usable) do
     local value = values[entry.key]
     if value ~= nil then
-      written[#written + 1] = new_written_entry(release, entry.key, write_entry_value(entry, value))
+      written[#written + 1] = new_written_manifest_entry(release, entry.key, write_entry_value(entry, value))
     end
   end
   return written
@@ -326,7 +326,7 @@ local function add_declared_operation(found, operation, role, name, config, desc
   }
 end
 
-local function each_named_object(list, name)
+local function each_named_manifest_object(list, name)
   local usable = {}
   for _, item in ipairs(kind(list) == "array" and list or {}) do
     if kind(item) == "object" and type(item[name]) == "string" then usable[#usable + 1] = item end
@@ -335,7 +335,7 @@ local function each_named_object(list, name)
 end
 
 local function add_declared_commands(found, list, prefix)
-  for _, command in each_named_object(list, "name") do
+  for _, command in each_named_manifest_object(list, "name") do
     local name = prefix .. command.name
     local config = given(command.config) or command.configs
     add_declared_operation(found, name, "command", name, config, given(command.description) or command.usage)
@@ -345,7 +345,7 @@ end
 
 -- A task with the name of a command gets a prefix.
 local function add_declared_tasks(found, list, member)
-  for _, task in each_named_object(list, member) do
+  for _, task in each_named_manifest_object(list, member) do
     local name = task[member]
     local operation = found.targets[name] and TASK_PREFIX .. name or name
     add_declared_operation(found, operation, "task", name, task.config, task.description)

@@ -21,7 +21,7 @@ local ANSWERS = {
   july = json.order { "name", "protocol", "protocolVersion" },
 }
 
-local function agree_on_release(params)
+local function agree_on_reginald_release(params)
   local release = wire.by_protocol[params.protocol]
   if not release then
     return refuse(INVALID_PARAMS, 'protocol %s is not supported; supported are "rpp" and "reginald"',
@@ -33,7 +33,7 @@ local function agree_on_release(params)
 end
 
 -- Names are checked only in a plugin that is meant for Reginald. Any other is served as far as possible.
-local function check_names(manifest, release)
+local function check_reginald_names(manifest, release)
   local problems = declarations.is_meant_for_reginald(manifest) and declarations.check_names(manifest) or {}
   if #problems == 0 then return release end
   return refuse(jsonrpc.INTERNAL_ERROR, "%s", table.concat(problems, "; "))
@@ -44,8 +44,8 @@ local handlers = { june = {}, july = {} } ---@type table<string, any> those of b
 function handlers.handshake(server, params)
   if server.state.release then return refuse(INVALID_REQUEST, "Invalid Request: handshake was sent already") end
   local manifest = server.plugin.manifest
-  local release, err = agree_on_release(params)
-  if release then release, err = check_names(manifest, release) end
+  local release, err = agree_on_reginald_release(params)
+  if release then release, err = check_reginald_names(manifest, release) end
   if not release then return nil, err end
   local answer = { protocol = release.protocol, protocolVersion = wire.VERSION, name = manifest.name }
   if release.name == "june" then
@@ -63,7 +63,7 @@ end
 -- {====== Running operations ======
 
 -- `member` is the name of the param in messages.
-local function find_command(server, name, member)
+local function find_reginald_command(server, name, member)
   local ok, err = jsonrpc.check(name, "string", member)
   if not ok then return nil, err end
   if given(name) == nil then return refuse(INVALID_PARAMS, "Invalid params: %s is missing", member) end
@@ -74,7 +74,7 @@ local function find_command(server, name, member)
   return refuse(codes.unknown, "Unknown command: %s", name)
 end
 
-local function find_task(server, name, member)
+local function find_reginald_task(server, name, member)
   local ok, err = jsonrpc.check(name, "string", member)
   if not ok then return nil, err end
   if given(name) == nil then return refuse(INVALID_PARAMS, "Invalid params: %s is missing", member) end
@@ -84,7 +84,7 @@ local function find_task(server, name, member)
 end
 
 -- An error with the code of the release for it. An error of the author with a code stays as it is.
-local function with_release_code(server, err, role)
+local function with_reginald_code(server, err, role)
   if type(err) ~= "table" then err = errors.new("remote", tostring(err)) end
   if err.code ~= nil then return err end
   local codes = server.state.release.codes
@@ -92,20 +92,20 @@ local function with_release_code(server, err, role)
   return errors.new(err.kind or "remote", err.message, { code = code, data = err.data })
 end
 
-local function log_outcome(server, request, operation, outcome)
+local function log_reginald_outcome(server, request, operation, outcome)
   local message, fields = wire.outcome_message(operation.name, request.id, outcome)
   if not message then return true end
   return server:log("info", message, fields, request)
 end
 
 -- Runs an operation. The result is {}: the outcome goes to the log.
-local function execute_operation(server, request, role, operation, args, context)
+local function execute_reginald_operation(server, request, role, operation, args, context)
   local outcome, err = server:execute(operation.name, args, context, request)
-  if not outcome then return nil, with_release_code(server, err, role) end
+  if not outcome then return nil, with_reginald_code(server, err, role) end
   local code = server.state.release.codes[role]
   if not outcome.success then return nil, wire.failure(operation.name, outcome, code) end
   local ok
-  ok, err = log_outcome(server, request, operation, outcome)
+  ok, err = log_reginald_outcome(server, request, operation, outcome)
   if ok then return {} end
   return refuse(code, "%s succeeded, but its outcome cannot be sent: %s", operation.name, err.message)
 end
@@ -114,7 +114,7 @@ end
 
 -- {====== Requests of june ======
 
-local function read_logging_threshold(logging)
+local function read_reginald_log_threshold(logging)
   local ok, err = jsonrpc.check(logging, "object", "logging")
   if not ok then return nil, err end
   logging = given(logging) or {}
@@ -129,7 +129,7 @@ local function read_logging_threshold(logging)
 end
 
 function handlers.june.initialize(server, params)
-  local threshold, err = read_logging_threshold(params.logging)
+  local threshold, err = read_reginald_log_threshold(params.logging)
   if not threshold then return nil, err end
   local config
   config, err = arguments.config(server, params.config)
@@ -142,7 +142,7 @@ function handlers.june.initialize(server, params)
   return nil, err
 end
 
-local function read_positional_args(operation, list)
+local function read_reginald_positional_args(operation, list)
   local ok, err = jsonrpc.check(list, "array", "args")
   if not ok then return nil, err end
   if given(list) == nil or #list == 0 then return {} end
@@ -153,10 +153,10 @@ end
 
 -- A setup counts for all runs until the next setup; a run keeps the arguments that it has started with.
 function handlers.june.setupCommand(server, params)
-  local operation, err = find_command(server, params.name, "name")
+  local operation, err = find_reginald_command(server, params.name, "name")
   if not operation then return nil, err end
   local values
-  values, err = read_positional_args(operation, params.args)
+  values, err = read_reginald_positional_args(operation, params.args)
   if not values then return nil, err end
   local args
   args, err = arguments.read(server, operation, params.config, INVALID_PARAMS)
@@ -169,14 +169,15 @@ function handlers.june.setupCommand(server, params)
 end
 
 function handlers.june.runCommand(server, params, request)
-  local operation, err = find_command(server, params.name, "name")
+  local operation, err = find_reginald_command(server, params.name, "name")
   if not operation then return nil, err end
-  return execute_operation(server, request, "command", operation, server.state.setups[operation.name] or {}, {})
+  local setup = server.state.setups[operation.name] or {}
+  return execute_reginald_operation(server, request, "command", operation, setup, {})
 end
 
 -- The host also validates the defaults of a task type alone, which may be incomplete. `runTask` checks all of them.
 function handlers.june.validateTask(server, params)
-  local operation, err = find_task(server, params.type, "type")
+  local operation, err = find_reginald_task(server, params.type, "type")
   if not operation then return nil, err end
   local code = server.state.release.codes.config
   local args
@@ -189,7 +190,7 @@ function handlers.june.validateTask(server, params)
 end
 
 function handlers.june.runTask(server, params, request)
-  local operation, err = find_task(server, params.type, "type")
+  local operation, err = find_reginald_task(server, params.type, "type")
   if not operation then return nil, err end
   local ok
   ok, err = jsonrpc.check(params.dir, "string", "dir")
@@ -199,7 +200,7 @@ function handlers.june.runTask(server, params, request)
   args, err = arguments.read(server, operation, params.config, code)
   if args then args, err = arguments.check(server, operation, args, code) end
   if not args then return nil, err end
-  return execute_operation(server, request, "task", operation, args, { workdir = given(params.dir) })
+  return execute_reginald_operation(server, request, "task", operation, args, { workdir = given(params.dir) })
 end
 
 -- }======
@@ -218,17 +219,17 @@ local function run_july_operation(server, params, request, role, operation)
   config, err = arguments.config(server, params.pluginConfig, subcommands[""])
   if not config then return nil, err end
   server.config = config
-  return execute_operation(server, request, role, operation, args, {})
+  return execute_reginald_operation(server, request, role, operation, args, {})
 end
 
 function handlers.july.runCommand(server, params, request)
-  local operation, err = find_command(server, params.cmd, "cmd")
+  local operation, err = find_reginald_command(server, params.cmd, "cmd")
   if not operation then return nil, err end
   return run_july_operation(server, params, request, "command", operation)
 end
 
 function handlers.july.runTask(server, params, request)
-  local operation, err = find_task(server, params.taskType, "taskType")
+  local operation, err = find_reginald_task(server, params.taskType, "taskType")
   if not operation then return nil, err end
   return run_july_operation(server, params, request, "task", operation)
 end
@@ -243,7 +244,7 @@ end
 
 -- {====== Dispatch ======
 
-local function check_method_of_release(server, method)
+local function check_reginald_method(server, method)
   if server.state.is_over then return refuse(INVALID_REQUEST, "Invalid Request: the plugin is shut down") end
   local release = server.state.release
   if method == "handshake" then return true end
@@ -253,13 +254,13 @@ local function check_method_of_release(server, method)
 end
 
 -- Some languages write null for a missing id: such a message is a notification.
-local function drop_null_id(request)
+local function drop_reginald_null_id(request)
   if request.id == json.null then request.id = nil end
 end
 
-local function handle_method(server, method, params, request)
-  drop_null_id(request)
-  local ok, err = check_method_of_release(server, method)
+local function handle_reginald_method(server, method, params, request)
+  drop_reginald_null_id(request)
+  local ok, err = check_reginald_method(server, method)
   params = given(params)
   if ok then ok, err = jsonrpc.check(params, "object", "params") end
   if not ok then return nil, err end
@@ -268,7 +269,7 @@ local function handle_method(server, method, params, request)
 end
 
 -- A host that receives a request or an unknown notification ends the plugin or hangs.
-local function block_sending(server)
+local function block_reginald_sending(server)
   local peer = server.peer
   server.state.notify = peer.notify
   local function refuse_to_send(_, method)
@@ -282,14 +283,14 @@ end
 ---@param server pintle.server
 ---@return table<string, pintle.handler>
 function plugin.handlers(server)
-  block_sending(server)
+  block_reginald_sending(server)
   server.drain = math.min(server.drain, END_OF_INPUT)
   local all = {}
   for method in pairs(wire.METHODS) do
-    all[method] = function(params, request) return handle_method(server, method, params, request) end
+    all[method] = function(params, request) return handle_reginald_method(server, method, params, request) end
   end
   function all.exit(_, request)
-    drop_null_id(request)
+    drop_reginald_null_id(request)
     server:exit(0)
   end
   return all
@@ -299,7 +300,7 @@ end
 ---@param request pintle.request
 ---@return true?, pintle.error?
 function plugin.may_handle(server, request)
-  drop_null_id(request)
+  drop_reginald_null_id(request)
   if not server.state.is_over then return true end
   return refuse(INVALID_REQUEST, "Invalid Request: the plugin is shut down")
 end

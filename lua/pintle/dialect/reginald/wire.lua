@@ -100,7 +100,7 @@ end
 
 local KINDS = { boolean = "boolean", string = "string", number = "number", table = "table" }
 
-local function kind_of_values(list)
+local function reginald_kind_of_values(list)
   local found
   for _, value in ipairs(list) do
     local own = math.type(value) == "integer" and "integer" or KINDS[type(value)]
@@ -111,10 +111,10 @@ local function kind_of_values(list)
 end
 
 -- The type in a schema. Null is ignored: an optional value is left out instead.
-local function kind_of_schema(schema)
+local function reginald_kind_of_schema(schema)
   local declared = schema.type
   if type(declared) ~= "table" then
-    return declared or type(schema.enum) == "table" and kind_of_values(schema.enum) or nil
+    return declared or type(schema.enum) == "table" and reginald_kind_of_values(schema.enum) or nil
   end
   local found
   for _, name in ipairs(declared) do
@@ -124,17 +124,17 @@ local function kind_of_schema(schema)
   return found
 end
 
-local function scalar_type_of_schema(schema)
+local function reginald_scalar_type(schema)
   if type(schema) ~= "table" then return nil end
-  local own = kind_of_schema(schema)
+  local own = reginald_kind_of_schema(schema)
   if own == "boolean" then return "bool" end
   if own == "integer" then return "int" end
   if own == "string" then return schema.format == "path" and "path" or "string" end
 end
 
-local function list_type_of_schema(schema)
-  if type(schema) ~= "table" or kind_of_schema(schema) ~= "array" then return nil end
-  local item = scalar_type_of_schema(schema.items)
+local function reginald_list_type(schema)
+  if type(schema) ~= "table" or reginald_kind_of_schema(schema) ~= "array" then return nil end
+  local item = reginald_scalar_type(schema.items)
   return item and item .. "List"
 end
 
@@ -143,7 +143,7 @@ end
 ---@param release pintle.reginald.release
 ---@return pintle.reginald.form
 function wire.type_form(schema, release)
-  local name = scalar_type_of_schema(schema) or list_type_of_schema(schema)
+  local name = reginald_scalar_type(schema) or reginald_list_type(schema)
   if name == "path" and not release.types.path then name = "string" end
   if name and release.types[name] then return { type = name } end
   return { type = "string", is_json = true }
@@ -182,7 +182,7 @@ local READ = {
 }
 READ.path = READ.string
 
-local function read_typed_list(item, value)
+local function read_reginald_list(item, value)
   if kind(value) ~= "array" and not (kind(value) == "object" and next(value) == nil) then return false end
   local list = json.array()
   for i, member in ipairs(value) do
@@ -193,14 +193,14 @@ local function read_typed_list(item, value)
   return true, list
 end
 
-local function list_item_type(name)
+local function reginald_list_item_type(name)
   local item = name:match "^(%l+)List$"
   return READ[item] and item
 end
 
 ---@param name string
 ---@return boolean
-function wire.is_known_type(name) return READ[name] ~= nil or list_item_type(name) ~= nil end
+function wire.is_known_type(name) return READ[name] ~= nil or reginald_list_item_type(name) ~= nil end
 
 ---Reads a received value as one of a type.
 ---@param name string of a type
@@ -208,18 +208,18 @@ function wire.is_known_type(name) return READ[name] ~= nil or list_item_type(nam
 ---@return boolean ok, any value
 function wire.read_typed(name, value)
   if READ[name] then return READ[name](value) end
-  local item = list_item_type(name)
-  if item then return read_typed_list(item, value) end
+  local item = reginald_list_item_type(name)
+  if item then return read_reginald_list(item, value) end
   return false
 end
 
 -- Strings and paths are interchangeable.
-local function type_family(name) return (name:gsub("^path", "string")) end
+local function reginald_type_family(name) return (name:gsub("^path", "string")) end
 
 ---@param one string
 ---@param other string
 ---@return boolean
-function wire.are_compatible_types(one, other) return type_family(one) == type_family(other) end
+function wire.are_compatible_types(one, other) return reginald_type_family(one) == reginald_type_family(other) end
 
 ---The name of a value's type in messages: that of the config entry, or else that of JSON.
 ---@param value any
@@ -285,15 +285,15 @@ local JULY = json.order { "time", "msg", "attrs", "level" }
 local ATTRIBUTE = json.order { "key", "value" }
 
 -- A host that decodes strictly may refuse a table, so that is sent as JSON text.
-local function attribute_value(value)
+local function reginald_attribute_value(value)
   if type(value) == "table" then return json.encode(value) end
   return value
 end
 
-local function write_attributes(data)
+local function write_reginald_attributes(data)
   local list = json.array()
   for i, name in ipairs(data and wire.sorted_names(data) or {}) do
-    list[i] = setmetatable({ key = tostring(name), value = attribute_value(data[name]) }, ATTRIBUTE)
+    list[i] = setmetatable({ key = tostring(name), value = reginald_attribute_value(data[name]) }, ATTRIBUTE)
   end
   return list
 end
@@ -306,7 +306,7 @@ end
 
 function log_params.july(level, message, data)
   return setmetatable({
-    time = os.date "!%Y-%m-%dT%H:%M:%SZ", msg = message, attrs = write_attributes(data), level = level:upper(),
+    time = os.date "!%Y-%m-%dT%H:%M:%SZ", msg = message, attrs = write_reginald_attributes(data), level = level:upper(),
   }, JULY)
 end
 
@@ -323,7 +323,7 @@ function wire.log_params(release, level, message, data)
   return params
 end
 
-local function read_attributes(list)
+local function read_reginald_attributes(list)
   if kind(list) ~= "array" or #list == 0 then return nil end
   local data = {}
   for _, attribute in ipairs(list) do
@@ -341,7 +341,7 @@ function wire.read_log(params)
   if kind(params) ~= "object" or type(params.msg) ~= "string" then return nil end
   local number = wire.level_number(params.level)
   if not number then return nil end
-  return wire.level_name(number), params.msg, given(params.fields) or read_attributes(params.attrs)
+  return wire.level_name(number), params.msg, given(params.fields) or read_reginald_attributes(params.attrs)
 end
 
 -- }======
@@ -370,7 +370,7 @@ function wire.outcome_message(operation, id, outcome)
 end
 
 -- Only what the text does not contain.
-local function failure_data(outcome, text)
+local function reginald_failure_data(outcome, text)
   local message = outcome.message ~= text and outcome.message or nil
   if not message and not outcome.outputs then return nil end
   return { message = message, outputs = outcome.outputs }
@@ -383,10 +383,10 @@ end
 ---@return pintle.error
 function wire.failure(operation, outcome, code)
   local text = outcome.error or outcome.message or operation .. " failed"
-  return errors.new("remote", text, { code = code, data = failure_data(outcome, text) })
+  return errors.new("remote", text, { code = code, data = reginald_failure_data(outcome, text) })
 end
 
-local function read_outputs(value)
+local function read_reginald_outputs(value)
   if type(value) == "string" then value = json.decode(value) end
   return json.kind(value) == "object" and value or nil
 end
@@ -398,7 +398,8 @@ end
 function wire.read_outcome(message, fields)
   if fields.outcome ~= "message" and fields.outcome ~= "outputs" then return nil end
   return {
-    success = true, message = fields.outcome == "message" and message or nil, outputs = read_outputs(fields.outputs),
+    success = true, message = fields.outcome == "message" and message or nil,
+    outputs = read_reginald_outputs(fields.outputs),
   }
 end
 
@@ -409,7 +410,8 @@ function wire.read_failure(err)
   local data = json.kind(err.data) == "object" and err.data or {}
   return {
     success = false, error = err.message,
-    message = type(data.message) == "string" and data.message or err.message, outputs = read_outputs(data.outputs),
+    message = type(data.message) == "string" and data.message or err.message,
+    outputs = read_reginald_outputs(data.outputs),
   }
 end
 
