@@ -1,4 +1,4 @@
--- A host of pintle's and the reference engine of Liquid.
+-- A host of pintle with Ruby's Liquid, the reference engine.
 local children = require "spec.support.children"
 local json = require("pintle.core").json
 local pintle = require "pintle"
@@ -20,13 +20,13 @@ describe("the reference engine", function()
     return assert(outcome, tostring(err))
   end
 
-  it("says what it is", function()
+  it("reports its version and capabilities", function()
     assert.equal("ruby", engine.manifest.name)
     assert.matches("^%d+%.%d+%.%d+", engine.manifest.version)
     assert.is_true(engine.manifest.capabilities.core)
   end)
 
-  it("renders values as what they are", function()
+  it("renders each value by its type", function()
     assert.equal("Hello ADA! 1 1.0 true nil 3 0", render(
       "Hello {{ name | upcase }}! {{ i }} {{ f }} {{ t }} {% if n == nil %}nil{% endif %} {{ list.size }} {{ e.size }}",
       { name = "Ada", i = 1, f = 1.0, t = true, n = pintle.null, list = { 1, 2, 3 }, e = pintle.array() }).message)
@@ -37,7 +37,7 @@ describe("the reference engine", function()
       { h = json.decode('{"zebra":1,"apple":{"d":1.5,"c":null},"mango":[]}', nil, true) }).message)
   end)
 
-  it("asks for what it needs of an object", function()
+  it("reads the members of an object when it needs them", function()
     local User = { __name = "UserDrop", __tostring = function(self) return "<" .. self.name .. ">" end }
     User.__index = User
     function User:shout() return self.name:upper() end
@@ -48,7 +48,7 @@ describe("the reference engine", function()
       { u = ada }).message)
   end)
 
-  it("renders the error of an object, and goes on", function()
+  it("renders the error of an object, and continues", function()
     local outcome = render("a{{ u.broken }}b", { u = { broken = function() error("out of order", 0) end } })
     assert.is_true(outcome.success)
     assert.equal("aLiquid error (line 1): out of orderb", outcome.message)
@@ -56,12 +56,12 @@ describe("the reference engine", function()
     assert.equal(1, outcome.result.errors[1].line)
   end)
 
-  it("fails where errors are to be failures", function()
+  it("fails at an error with strict_errors", function()
     local outcome = render("{{ 1 | divided_by: 0 }}", {}, { strict_errors = true })
     assert.same({ false, "Liquid error (line 1): divided by 0" }, { outcome.success, outcome.error })
   end)
 
-  it("refuses what does not compile", function()
+  it("refuses a template that does not compile", function()
     local outcome = render "\n{% nope %}"
     assert.is_false(outcome.success)
     assert.equal("Liquid syntax error (line 2): Unknown tag 'nope'", outcome.error)
@@ -71,7 +71,7 @@ describe("the reference engine", function()
     assert.equal("Liquid syntax error (line 1): Unknown tag 'greet'", err.message)
   end)
 
-  it("reads the files that it is given", function()
+  it("renders partials from the given files", function()
     assert.equal("Hello Ada!", render("{% render 'greeting' %}", {}, {
       filesystem = { ["greeting.liquid"] = "Hello {{ 'Ada' }}!" },
     }).message)

@@ -4,7 +4,7 @@ require "liquid"
 
 $stdout.sync = true
 
-# One conversation; what it asks the client is answered before it goes on.
+# One conversation. It waits for the client's answer to each of its requests.
 class Conversation
   def initialize
     @templates = {}
@@ -72,7 +72,7 @@ class Conversation
   end
 end
 
-# An object of the client's.
+# An object that the client has.
 class Drop < Liquid::Drop
   def initialize(conversation, marker)
     @conversation = conversation

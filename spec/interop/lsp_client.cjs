@@ -1,5 +1,5 @@
-// A client made with vscode-languageserver-protocol: starts the server that its arguments name, leads it through its
-// whole life, and prints what it saw as one JSON object.
+// A client made with vscode-languageserver-protocol: starts the server that its arguments name, uses it from the
+// handshake to its exit, and prints the results as one JSON object.
 "use strict";
 const { spawn } = require("child_process");
 const lsp = require("vscode-languageserver-protocol/node");
@@ -30,7 +30,7 @@ async function initialize(capabilities) {
 }
 
 const life = {
-  // The greeter: commands, and their progress.
+  // The greeter: commands and their progress.
   async greeter() {
     await initialize({});
     connection.onProgress(lsp.WorkDoneProgress.type, "mine", (value) => seen.reports.push(value));
@@ -42,7 +42,7 @@ const life = {
     await connection.sendNotification("$/no/such/notification", {});
   },
 
-  // One that sleeps: cancelling, and progress that the server asks for.
+  // A command that sleeps: cancellation, and progress that the server creates.
   async language() {
     await initialize({ window: { workDoneProgress: true } });
     const begun = new Promise((resolve) => {
@@ -63,7 +63,7 @@ const life = {
       { textDocument: { uri: "file:///x" }, position: { line: 0, character: 0 } });
   },
 
-  // The language server that edits are sent to.
+  // The language server: document changes.
   async todo() {
     const published = [];
     const next = () => new Promise((resolve) => published.push(resolve));

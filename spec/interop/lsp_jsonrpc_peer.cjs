@@ -11,17 +11,17 @@ connection.onRequest("positional", (a, b) => [a, b]);
 connection.onRequest("fail", () => new rpc.ResponseError(-32050, "on purpose", { a: 1 }));
 connection.onRequest("raise", () => { throw new Error("thrown"); });
 
-// Gives back what the other side answers.
+// Calls the other side, and returns its answer.
 connection.onRequest("callBack", ({ method, params }) => connection.sendRequest(method, params)
   .then((result) => ({ result }), ({ code, message }) => ({ code, message })));
 
-// A token that was cancelled before the handler ran never says so by itself.
+// A token that was cancelled before the handler ran fires no event.
 connection.onRequest("sleep", (_, token) => new Promise((resolve) => {
   const wake = () => resolve(new rpc.ResponseError(-32800, "woken"));
   if (token.isCancellationRequested) wake(); else token.onCancellationRequested(wake);
 }));
 
-// Asks for something, and gives up on it once the other side says that it has begun.
+// Sends a request, and cancels it when the other side reports that its handler has begun.
 connection.onRequest("cancelYours", async ({ method }) => {
   const source = new rpc.CancellationTokenSource();
   const begun = new Promise((resolve) => connection.onNotification("begun", resolve));

@@ -1,5 +1,5 @@
--- Run by Neovim, which has a Lua of its own: opens a file with the server that PINTLE_SERVER names, edits, asks, and
--- writes what it saw to the file that PINTLE_SEEN names.
+-- Run by Neovim, which has a Lua of its own: opens a file with the server that PINTLE_SERVER names, edits it, sends
+-- requests, and writes the results to the file that PINTLE_SEEN names.
 -- luacheck: globals vim
 local seen = {}
 

@@ -1,4 +1,4 @@
--- An editor that people use, with examples/todo-lsp as its language server.
+-- Neovim with examples/todo-lsp as its language server.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local files = require "spec.support.files"
@@ -28,7 +28,7 @@ describe("Neovim", function()
     return core.json.decode(files.read(folder .. "/seen"))
   end
 
-  it("shows what the server finds, edits, asks and ends well", function()
+  it("shows diagnostics, sends changes and requests, and ends the server properly", function()
     local seen = edit "-- \u{1F600} TODO: eat\n"
     assert.is_nil(seen.problem)
     -- Neovim counts in bytes.

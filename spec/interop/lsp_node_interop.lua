@@ -1,4 +1,4 @@
--- Programs of others that are made with the libraries of VS Code, on either side of the conversation.
+-- Clients and servers made with the libraries of VS Code.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local pintle = require "pintle"
@@ -23,7 +23,7 @@ describe("a client made with vscode-languageserver-protocol", function()
     return seen
   end
 
-  it("leads the greeter through its life", function()
+  it("uses the greeter from the handshake to its exit", function()
     local seen = lead("greeter", "examples/greeter/plugin.lua")
     assert.same({ name = "greeter", version = "1.0.0" }, seen.initialized.serverInfo)
     assert.same({ "greet" }, seen.initialized.capabilities.executeCommandProvider.commands)
@@ -36,7 +36,7 @@ describe("a client made with vscode-languageserver-protocol", function()
     assert.same({ { 3, 'greeting {"name":"Ada"}' }, { 3, 'greeting {"name":""}' } }, seen.logs)
   end)
 
-  it("cancels, and agrees to progress that is offered", function()
+  it("cancels a command, and accepts progress that the server creates", function()
     local seen = lead("language", "spec/support/plugins/language.lua")
     assert.same({ code = -32800, message = "Cancelled" }, seen.cancelled)
     assert.same({ "language-1" }, seen.created)
@@ -45,7 +45,7 @@ describe("a client made with vscode-languageserver-protocol", function()
     assert.equal("hover", seen.hover.contents)
   end)
 
-  it("edits what examples/todo-lsp looks at", function()
+  it("changes a document of examples/todo-lsp", function()
     local seen = lead("todo", "examples/todo-lsp/plugin.lua")
     local function shown(published)
       local found = published.diagnostics[1]
@@ -86,7 +86,7 @@ describe("a server made with vscode-languageserver", function()
     return false
   end
 
-  it("is opened, configured and heard", function()
+  it("is initialized and configured, and its log arrives", function()
     assert.same({ "node-server", "0.1 beta" }, { server.manifest.name, server.manifest.version })
     assert.is_true(server.raw_manifest.capabilities.hoverProvider)
     turn_until(function() return #execute("heard").heard == 3 end)
@@ -97,7 +97,7 @@ describe("a server made with vscode-languageserver", function()
     assert.is_true(logged "info  node: ready")
   end)
 
-  it("executes", function()
+  it("executes commands", function()
     assert.same({ { name = "Ada" } }, execute("echo", { name = "Ada" }))
     assert.same({ 1, "two" }, execute("echo", { 1, "two" }))
     assert.same({}, execute "echo")
@@ -105,7 +105,7 @@ describe("a server made with vscode-languageserver", function()
     assert.same({ false, "it failed" }, { outcome.success, outcome.error })
   end)
 
-  it("asks, and is answered", function()
+  it("sends requests, and gets their answers", function()
     local function ask(what) return execute("ask", { what }) end
     assert.same({ 7, json.null }, ask "configuration")
     assert.same({ { uri = "file:///x", name = "x" } }, ask "folders")
@@ -117,7 +117,7 @@ describe("a server made with vscode-languageserver", function()
     assert.equal(json.null, ask "lens")
   end)
 
-  it("tells of its progress", function()
+  it("reports progress", function()
     local told = {}
     local outcome = assert(server:execute("work", {}, {
       on_progress = function(fraction, message) told[#told + 1] = { fraction, message } end,
@@ -129,7 +129,7 @@ describe("a server made with vscode-languageserver", function()
     assert.is_true(logged "debug node: indexing: 3/5")
   end)
 
-  it("is cancelled", function()
+  it("is cancelled by the host", function()
     local task = pintle.task(function() return server:execute "sleep" end)
     turn_until(function() return logged "debug node: sleeping" end)
     task:cancel()
@@ -140,7 +140,7 @@ describe("a server made with vscode-languageserver", function()
     end)
   end)
 
-  it("sees documents", function()
+  it("receives changes of documents", function()
     server:notify("textDocument/didOpen", {
       textDocument = { uri = "file:///x/y", languageId = "x", version = 1, text = "x" },
     })
@@ -151,7 +151,7 @@ describe("a server made with vscode-languageserver", function()
     assert.equal("file:///x/y", hover.contents)
   end)
 
-  it("ends well", function()
+  it("shuts down with status 0", function()
     local child = server.supervisor.members[1].peer.child
     server:stop()
     assert.same({ code = 0 }, child.exit)
@@ -167,7 +167,7 @@ describe("a peer made with vscode-jsonrpc", function()
 
   after_each(function() peer:close() end)
 
-  it("is called, with any value", function()
+  it("is called with any value", function()
     for _, text in ipairs {
       '{"a":[1,2.5,"ä😀\\n"]}', '{"n":null}', '{"t":[true,false]}', '{"list":[]}', '{"object":{}}',
     } do
@@ -176,7 +176,7 @@ describe("a peer made with vscode-jsonrpc", function()
     assert.same({ 1, "b" }, (peer:call("positional", { 1, "b" })))
   end)
 
-  it("fails", function()
+  it("answers with errors", function()
     local _, err = peer:call "fail"
     assert.same({ "remote", -32050, "on purpose", { a = 1 } }, { err.kind, err.code, err.message, err.data })
     _, err = peer:call "raise"
@@ -185,7 +185,7 @@ describe("a peer made with vscode-jsonrpc", function()
     assert.equal(-32601, err.code)
   end)
 
-  it("calls back, and is told of failures", function()
+  it("calls back, and gets errors", function()
     peer:on("double", function(params) return params.n * 2 end)
     peer:on("refuse", function() return nil, { code = -32051, message = "no" } end)
     local function back(method, params) return peer:call("callBack", { method = method, params = params or {} }) end
@@ -194,7 +194,7 @@ describe("a peer made with vscode-jsonrpc", function()
     assert.equal(-32601, back("nothing").code)
   end)
 
-  it("is cancelled", function()
+  it("is cancelled by the host", function()
     local begun = peer:begin("sleep", {})
     peer:notify("$/cancelRequest", { id = begun.id })
     assert.equal(-32800, select(2, begun:wait()).code)
@@ -204,7 +204,7 @@ describe("a peer made with vscode-jsonrpc", function()
     assert.same({ 1 }, (peer:call("echo", { { 1 } })))
   end)
 
-  it("cancels", function()
+  it("cancels its own requests", function()
     local why
     peer:on("wait", function(_, ctx)
       ctx:notify("begun", {})
@@ -216,7 +216,7 @@ describe("a peer made with vscode-jsonrpc", function()
     assert.equal("cancelled", why)
   end)
 
-  it("tells of progress, and is told", function()
+  it("sends and receives progress", function()
     local told = {}
     assert.equal("done", (peer:call("work", {}, { on_progress = function(value) told[#told + 1] = value end })))
     assert.same({ 1, 2, 3 }, told)
@@ -228,13 +228,13 @@ describe("a peer made with vscode-jsonrpc", function()
       (peer:call("listen", { method = "toil", token = "their token" })))
   end)
 
-  it("answers many at once, each its own", function()
+  it("answers many calls at once, each with its own result", function()
     local calls = {}
     for i = 1, 200 do calls[i] = function() return peer:call("echo", { n = i }) end end
     for i, answer in ipairs(assert(pintle.all(calls))) do assert.equal(i, answer.n) end
   end)
 
-  it("ends when it is told", function()
+  it("ends at the notification exit", function()
     peer:notify("bye", {})
     peer:join(children.patience)
     assert.same({ code = 0 }, peer.ended.exit)

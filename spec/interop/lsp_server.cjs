@@ -1,4 +1,4 @@
-// A server made with vscode-languageserver, which asks its client for everything it can be asked for.
+// A server made with vscode-languageserver, which sends its client every kind of request.
 "use strict";
 const ls = require("vscode-languageserver/node");
 
@@ -54,7 +54,7 @@ const commands = {
     progress.done();
     return "worked";
   },
-  // Progress that nobody has asked for.
+  // Progress with a token that the client does not know.
   async own() {
     const progress = await connection.window.createWorkDoneProgress();
     progress.begin("indexing");

@@ -1,4 +1,4 @@
--- Language servers that people use, driven by a host: opened, asked, cancelled, stopped, and nothing left of them.
+-- Common language servers with a host: initialized, called, cancelled and stopped; no process or descriptor is left.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local lfs = require "lfs"
@@ -67,7 +67,7 @@ local function definition(...)
   return { place.line, place.character }
 end
 
--- Asks and takes it back at once: RequestCancelled, or the answer of one who was quicker or does not care.
+-- Calls and cancels at once. The result is RequestCancelled, or the answer of a server that was faster or ignores it.
 local function assert_cancellable(method, params)
   local peer = server.supervisor.members[1].peer
   local begun = peer:begin(method, params)
@@ -77,7 +77,7 @@ local function assert_cancellable(method, params)
   return err and err.code
 end
 
--- Giving up on a call leaves the server usable.
+-- After a call that timed out the server can still be used.
 local function assert_abandonable(method, params)
   local task = pintle.task(function() return server:call(method, params) end)
   task:cancel "enough"
@@ -110,7 +110,7 @@ end)
 describe("clangd", function()
   local C = "int twice(int x) { return x * 2; }\nint main(void) { int y = twice(1) + undefined; return y; }\n"
 
-  it("is driven from the beginning to the end", function()
+  it("answers requests, and shuts down", function()
     start({ "clangd", "--log=error" }, { ["a.c"] = C })
     assert.matches("clangd", server.manifest.name)
     assert.same({ "clangd.applyFix", "clangd.applyTweak" }, server.manifest.names)
@@ -123,7 +123,7 @@ describe("clangd", function()
     assert_ends_well()
   end)
 
-  it("answers what is cancelled with RequestCancelled", function()
+  it("answers a cancelled request with RequestCancelled", function()
     start({ "clangd", "--log=error" }, { ["a.c"] = "#include <stdio.h>\n" .. C })
     open("a.c", "c", "#include <stdio.h>\n" .. C)
     assert.equal(-32800, assert_cancellable("textDocument/hover", at("a.c", 2, 26)))
@@ -131,7 +131,7 @@ describe("clangd", function()
     assert_ends_well()
   end)
 
-  it("executes a command that edits", function()
+  it("executes a command that changes a document", function()
     local code = "int main() { int x = 1; if (x) { x = 2; } else { x = 3; } return x; }\n"
     start({ "clangd", "--log=error" }, { ["a.cpp"] = code })
     open("a.cpp", "cpp", code)
@@ -157,7 +157,7 @@ end)
 describe("bash-language-server", function()
   local SH = "#!/bin/bash\n# Says hello.\ngreet() { echo \"hello $1\"; }\ngreet world\necho $unquoted\n"
 
-  it("is driven from the beginning to the end", function()
+  it("answers requests, and shuts down", function()
     start({ "bash-language-server", "start" }, { ["a.sh"] = SH })
     open("a.sh", "shellscript", SH)
     assert.matches("[Dd]ouble quote", diagnostics "a.sh")
@@ -174,7 +174,7 @@ describe("typescript-language-server", function()
     .. "const n: string = twice(1);\nconsole.log(a, b, n);\n"
   local OTHER = "export const a = 1;\nexport const b = 2;\n"
 
-  it("is driven from the beginning to the end", function()
+  it("answers requests, and shuts down", function()
     start({ "typescript-language-server", "--stdio" },
       { ["a.ts"] = TS, ["other.ts"] = OTHER, ["tsconfig.json"] = "{}" })
     open("a.ts", "typescript", TS)
@@ -196,7 +196,7 @@ end)
 describe("pylsp", function()
   local PY = 'def twice(x):\n    """Doubles it."""\n    return x * 2\n\n\nprint(twice(undefined))\n'
 
-  it("is driven from the beginning to the end", function()
+  it("answers requests, and shuts down", function()
     start({ "/usr/bin/python3", "-m", "pylsp" }, { ["a.py"] = PY },
       { settings = { pylsp = { plugins = { pycodestyle = { enabled = false } } } } })
     assert.equal("pylsp", server.manifest.name)

@@ -85,7 +85,7 @@ class Server {
     if (this.queued.length < MOST_QUEUED) this.queued.push(message);
   }
 
-  // The request that a message of the server is about: a pipe does not tell for all of them. The newest one is right
+  // The request that a message of the server belongs to. Not every message names it. The newest one is right
   // while a client has one request at a time.
   concerned(message) {
     const { params } = message;

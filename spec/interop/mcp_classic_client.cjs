@@ -1,5 +1,5 @@
-// The client of @modelcontextprotocol/sdk, of the era with a handshake, drives a server and says what it sees, a line of
-// JSON for each thing: node mcp_classic_client.cjs SCENARIO COMMAND [ARGUMENT…]
+// The client of @modelcontextprotocol/sdk, of the era with a handshake, uses a server, and prints a line of JSON for
+// each event: node mcp_classic_client.cjs SCENARIO COMMAND [ARGUMENT…]
 const { Client } = require("@modelcontextprotocol/sdk/client/index.js");
 const { StdioClientTransport } = require("@modelcontextprotocol/sdk/client/stdio.js");
 const types = require("@modelcontextprotocol/sdk/types.js");

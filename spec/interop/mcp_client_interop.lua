@@ -1,4 +1,4 @@
--- Real clients, one of each era, drive plugins.
+-- Plugins with the clients of both SDKs, one of each era.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local files = require "spec.support.files"
@@ -12,7 +12,7 @@ files.give_each_a_folder(function(path) folder = path end)
 
 local MANY = { "log", "progress", "changed", "onerror", "asked" }
 
--- All that the client says, by what it is about; what may come more than once is in a list.
+-- The lines that the client prints, by their `what`. Events that may occur more than once are in a list.
 local function drive(client, env, scenario, ...)
   local text, code = children.run {
     command = { "node", ("spec/interop/mcp_%s_client.cjs"):format(client), scenario, "lua5.4", ... }, env = env,
@@ -44,7 +44,7 @@ local CLIENTS = {
 
 for name, how in pairs(CLIENTS) do
   describe("a client " .. name, function()
-    it("drives the greeter", function()
+    it("calls the greeter", function()
       local said = drive(how[1], how[2], "greeter", "examples/greeter/plugin.lua")
       assert.same({ name = "greeter", version = "1.0.0", description = "Says hello" }, said.server)
       assert.same({ tools = { listChanged = true }, logging = {} }, said.capabilities)
@@ -66,7 +66,7 @@ for name, how in pairs(CLIENTS) do
       assert.equal(2, #said.log)
     end)
 
-    it("sees progress, and gives up on what takes too long", function()
+    it("receives progress, and cancels a call that takes too long", function()
       local said = drive(how[1], how[2], "patience", "spec/support/plugins/patient.lua")
       assert.equal("stepped", text_of(said.steps))
       local seen = {}
@@ -77,7 +77,7 @@ for name, how in pairs(CLIENTS) do
       assert.same({}, said.log)
     end)
 
-    it("keeps notes", function()
+    it("reads and writes notes", function()
       local said = drive(how[1], how[2], "notes", "examples/notes-mcp/plugin.lua", folder)
       assert.matches("^Search before adding", said.instructions)
       assert.same({ listChanged = true, subscribe = true }, said.capabilities.resources)

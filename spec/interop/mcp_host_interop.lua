@@ -1,4 +1,4 @@
--- A host drives real servers, of both eras.
+-- A host with servers made with the SDKs, of both eras.
 local bytes = require "pintle.bytes"
 local children = require "spec.support.children"
 local hosts = require "pintle.host"
@@ -30,7 +30,7 @@ local HANDLERS = {
   ["elicitation/create"] = function() return { action = "accept", content = { name = "Ada" } } end,
 }
 
--- What is the same in both eras.
+-- Checks for both eras.
 local function use(plugin)
   assert.equal("pixel://one", assert(plugin:resources())[1].uri)
   assert.equal("hello://{name}", assert(plugin:resource_templates { timeout = 20 })[1].uriTemplate)
@@ -94,7 +94,7 @@ end
 describe("a server with a handshake (@modelcontextprotocol/sdk)", function()
   local COMMAND = { "node", "spec/interop/mcp_classic_server.cjs" }
 
-  it("is found out and driven", function()
+  it("is recognised and used", function()
     local host <close> = new_host()
     local plugin = assert(host:start { command = COMMAND })
     assert.same({ "classic", "1.2.3" }, { plugin.manifest.name, plugin.manifest.version })
@@ -108,20 +108,20 @@ describe("a server with a handshake (@modelcontextprotocol/sdk)", function()
     assert.matches("sampling", outcome.error, 1, true)
   end)
 
-  it("asks for what it was offered", function()
+  it("sends the requests that the host offers to answer", function()
     local host <close> = new_host()
     local plugin = assert(host:start { command = COMMAND, handlers = HANDLERS, options = { roots = { "/a dir" } } })
     assert.equal("m: Say something", assert(plugin:execute "sample").message)
     assert.equal('[{"uri":"file:///a%20dir"}]', assert(plugin:execute "roots").message)
   end)
 
-  it("speaks the version that it is told to", function()
+  it("uses the version that the host requests", function()
     local host <close> = new_host()
     local plugin = assert(host:start { command = COMMAND, options = { era = "2025-03-26" } })
     assert.equal("2025-03-26", plugin.raw_manifest.protocolVersion)
   end)
 
-  it("keeps to itself what nobody wants to hear", function()
+  it("sends no log entries below the requested level", function()
     local host <close> = new_host "error"
     local plugin = assert(host:start { command = COMMAND })
     assert(plugin:execute "log")
@@ -155,14 +155,14 @@ describe("a server without a handshake (@modelcontextprotocol/server)", function
     wait_until(function() return changed == 2 end)
   end)
 
-  it("asks for nothing that it was not offered", function()
+  it("sends no request that the host does not offer to answer", function()
     local host <close> = new_host()
     local plugin = assert(host:start { command = COMMAND })
     local _, err = plugin:execute "ask"
     assert.equal(-32021, err.code)
   end)
 
-  it("is driven as one of the older if the user says so", function()
+  it("uses the handshake if the option says so", function()
     local host <close> = new_host()
     local plugin = assert(host:start { command = COMMAND, handlers = HANDLERS, options = { era = "2025-06-18" } })
     local sent = plugin.raw_manifest
@@ -172,7 +172,7 @@ describe("a server without a handshake (@modelcontextprotocol/server)", function
 end)
 
 describe("the everything server", function()
-  it("is driven", function()
+  it("answers every kind of request", function()
     local host <close> = new_host()
     local plugin = assert(host:start { command = { "mcp-server-everything", "stdio" } })
     assert.equal("mcp-servers/everything", plugin.manifest.name)
@@ -185,7 +185,7 @@ describe("the everything server", function()
     assert(plugin:execute("trigger-long-running-operation", { duration = 0.2, steps = 4 }, {
       on_progress = function(fraction) fractions[#fractions + 1] = fraction end,
     }))
-    -- The last report and the result may come in one piece; then both are seen all the same.
+    -- The last report and the result may arrive in one read; both must be handled.
     assert.same({ 0.25, 0.5, 0.75, 1 }, fractions)
     local weather = assert(plugin:execute("get-structured-content", { location = "Chicago" }))
     assert.same({ temperature = 36, conditions = "Light rain / drizzle", humidity = 82 }, weather.outputs)

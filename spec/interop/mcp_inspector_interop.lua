@@ -1,4 +1,4 @@
--- The command line of @modelcontextprotocol/inspector lists, calls, reads and gets what a plugin has, in both eras.
+-- The command line of @modelcontextprotocol/inspector with the tools, resources and prompts of a plugin, in both eras.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local files = require "spec.support.files"
@@ -10,7 +10,7 @@ local folder
 children.leave_nothing()
 files.give_each_a_folder(function(path) folder = path end)
 
--- It keeps files of its own in the home directory, and does not pass its environment on: hence script/lua.
+-- The inspector keeps files in the home directory. It does not pass its environment on, so script/lua sets the paths.
 local function inspect(era, method, ...)
   local text, status = children.run {
     command = {

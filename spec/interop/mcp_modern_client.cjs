@@ -1,4 +1,4 @@
-// The client of @modelcontextprotocol/client, of the era without a handshake, does the same:
+// The client of @modelcontextprotocol/client, of the era without a handshake, with the same scenarios:
 // node mcp_modern_client.cjs SCENARIO COMMAND [ARGUMENT…]
 const { Client } = require("@modelcontextprotocol/client");
 const { StdioClientTransport } = require("@modelcontextprotocol/client/stdio");

@@ -1,4 +1,4 @@
-// What a client does with a server, whichever era the two are of. `ways` has what only one of them can do.
+// The scenarios of a client, the same for both eras. `ways` has the functions that differ.
 
 const say = (what, value) => process.stdout.write(JSON.stringify({ what, value }) + "\n");
 
@@ -13,7 +13,7 @@ const told = async (what, promise) => {
 const tool = (ways, name, args, options) =>
   ways.call({ name, arguments: args, ...(ways.meta && { _meta: ways.meta }) }, options);
 
-// What the user answers to the questions of the server, in turn.
+// The user's answers to the questions of the server, in order.
 const answers = [];
 
 const elicit = (request) => {
@@ -56,7 +56,7 @@ async function notes(client, ways) {
   await told("empty", client.listResources());
 }
 
-// A tool that takes its time tells how far it is; one that would take too long is given up, and the server goes on.
+// A slow tool reports its progress. A call that takes too long is cancelled, and the server can still be used.
 async function patience(client, ways) {
   await told("steps", tool(ways, "steps", { steps: 4 }, { onprogress: (progress) => say("progress", progress) }));
   const controller = new AbortController();

@@ -1,5 +1,5 @@
--- The configurations in README.md, with the clients that they are for: the plugin of its first block is a tool in an AI
--- client, and a command in Neovim.
+-- The configurations in README.md, used by the clients that they are for. The plugin of the first block becomes a tool
+-- in an AI client, and a command in Neovim.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local files = require "spec.support.files"

@@ -1,5 +1,5 @@
--- Run by Neovim, which has a Lua of its own: does what README.md shows, with the files in the folder that PINTLE_FOLDER
--- names, and writes what was printed to the file `seen` there.
+-- Run by Neovim, which has a Lua of its own: runs the code of README.md with the files in the folder that
+-- PINTLE_FOLDER names, and writes its output to the file `seen` there.
 -- luacheck: globals vim print
 local folder, seen = vim.env.PINTLE_FOLDER, {}
 

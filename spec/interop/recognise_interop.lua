@@ -1,4 +1,4 @@
--- Real programs whose dialect is found out, on a quiet machine and on a busy one.
+-- Recognising the dialect of real programs, on a quiet machine and on a busy one.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
@@ -7,7 +7,7 @@ children.leave_nothing()
 
 local EVERYTHING = os.getenv "PINTLE_PEERS" .. "/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 
--- A server that does not read for a while after it was started, and says nothing until then.
+-- A server that reads and writes nothing for a while after its start.
 local function sluggish(path)
   return { "node", "-e", ("setTimeout(() => import(%q), 3000)"):format("file://" .. path), "x", "stdio" }
 end
@@ -45,7 +45,7 @@ describe("the dialect of", function()
     end)
   end
 
-  it("an MCP server takes little time to find out", function()
+  it("an MCP server is recognised quickly", function()
     local command = { "mcp-server-everything", "stdio" }
     inspect(command) -- so that its files have been read
     local _, known = inspect("-d", "mcp", command)

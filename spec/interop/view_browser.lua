@@ -1,4 +1,4 @@
--- Chromium without a window, driven over its pipe: JSON with a NUL behind each message, as its DevTools speak it.
+-- Chromium without a window, controlled over its pipe: JSON with a NUL behind each message, as its DevTools speak it.
 local bytes = require "pintle.bytes"
 local children = require "spec.support.children"
 local core = require "pintle.core"
@@ -47,7 +47,7 @@ local function next_message(self)
   end
 end
 
--- What the page says by itself that it should not, and whether it is loaded.
+-- Errors and dialogs of the page, and whether it is loaded.
 local NOTES = {
   ["Runtime.exceptionThrown"] = function(event) return event.exceptionDetails end,
   ["Runtime.consoleAPICalled"] = function(event) return event.args end,
@@ -90,7 +90,7 @@ end
 
 -- {====== Pages ======
 
--- A page asks for nothing beyond its own address, which is a path or begins with http.
+-- A page loads only its own address, which is a path or begins with http.
 function methods:visit(place)
   self.complaints, self.is_loaded = {}, false
   self.address = place:find "^http" and place or "file://" .. place
@@ -105,7 +105,7 @@ function methods:evaluate(expression)
   return answer.result.value
 end
 
--- Until everything that was asked for is found and drawn.
+-- Waits until all searches have ended and the page is drawn.
 function methods:settle()
   self:evaluate [[(async () => {
     while (!(globalThis.page?.search.isDone ?? true)) await new Promise((done) => setTimeout(done, 5));
@@ -133,7 +133,7 @@ function methods:drag(x, y, to_x)
   self:settle()
 end
 
--- Clicks in the middle of the element, which has to be seen.
+-- Clicks in the middle of the element, which has to be visible.
 function methods:click(selector)
   local box = self:evaluate(([[(() => {
     const box = document.querySelector(%s).getBoundingClientRect();

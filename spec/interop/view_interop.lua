@@ -26,7 +26,7 @@ local function open_lines(lines, ...)
   open(path, ...)
 end
 
--- The real thing: a host that talks to the greeter, in this dialect.
+-- Records a host that talks to the greeter in this dialect.
 local function record(dialect)
   local path = ("%s/%s.jsonl"):format(folder, dialect)
   local host <close> = hosts { dialect = dialect, log = function() end }
@@ -51,7 +51,7 @@ local function search(words)
   browser:type(words)
 end
 
--- Esc empties the field, and the next one leaves it.
+-- The first Esc empties the field, the second one leaves it.
 local function stop_searching()
   browser:press "Escape"
   browser:press "Escape"
@@ -64,7 +64,7 @@ local function keep_picture(name)
   file:write(picture)
 end
 
--- What the page had to complain of, asked to load, or popped up.
+-- Errors of the page, its requests, and its dialogs.
 local function assert_quiet() assert.same({}, browser.complaints) end
 
 -- }======
@@ -79,7 +79,7 @@ for dialect, methods in pairs(METHODS) do
     before_each(function() open(record(dialect)) end)
     after_each(assert_quiet)
 
-    it("shows the conversation", function()
+    it("shows the messages of the conversation", function()
       assert.equal("lua5.4 examples/greeter/plugin.lua", text "#title")
       assert.matches(dialect .. "line framing%d+ messages", text "#facts")
       assert.equal(value "page.model.rows.length", count ".row")
@@ -95,7 +95,7 @@ for dialect, methods in pairs(METHODS) do
       keep_picture(dialect)
     end)
 
-    it("shows a payload at a click, and the other half of a call", function()
+    it("shows a payload and the matching message after a click", function()
       assert.is_false(is_shown "#details")
       browser:click ".row.error .label"
       assert.equal("sing", text "#details h2")
@@ -132,7 +132,7 @@ for dialect, methods in pairs(METHODS) do
       search '-greet -"name"'
       assert.equal(0, value "page.found.filter((i) => /greet|name/i.test(page.model.rows[i].text)).length")
       stop_searching()
-      search "-32601" -- a number is searched as it is
+      search "-32601" -- a number is searched for literally
       assert.equal(1, count ".row")
       stop_searching()
       browser:click "#kinds .trouble"
@@ -165,7 +165,7 @@ describe("a page", function()
 
   after_each(assert_quiet)
 
-  it("is used with keys alone", function()
+  it("can be used with the keyboard only", function()
     open_lines { START, message("host", 1, '"id":1,"method":"a"'), message("host", 2, '"id":2,"method":"b"'),
       message("plugin", 3, '"id":2,"result":2'), message("plugin", 4, '"id":1,"error":{"code":1,"message":"no"}') }
     local function chosen() return value "page.chosen ? page.chosen.index : -1" end
@@ -193,7 +193,7 @@ describe("a page", function()
     assert.equal(5, count ".row")
   end)
 
-  it("shows what its recording has in it as text, whatever that is", function()
+  it("shows all data of its recording as text, never as markup", function()
     local evil = json.encode([[</script><script>alert("1")</script><img src="x:y" onerror="alert(2)"><!--
       <svg onload=alert(3)>]] .. "\u{2028}\u{202E}\0" .. [[javascript:alert(4) {{data}} &lt; \u003cb>]])
     local lines = { ('{"trace":1,"time":0,"command":[%s],"at":%s}'):format(evil, evil) }
@@ -222,7 +222,7 @@ describe("a page", function()
     keep_picture "hostile"
   end)
 
-  it("keeps out what would run, if something slipped through", function()
+  it("blocks scripts that would be in its data", function()
     open_lines { START }
     assert.is_true(value [[(() => { try { document.body.innerHTML = "<b>"; } catch { return true; } })()]])
     value [[void document.body.append(Object.assign(document.createElement("img"), { src: "https://example.org/" }))]]
@@ -233,7 +233,7 @@ describe("a page", function()
     assert.matches("Loading the image 'https://example.org/' violates", complaints, 1, true)
   end)
 
-  it("shows numbers digit for digit, and copies what was said", function()
+  it("shows numbers digit for digit, and copies the recorded bytes", function()
     local params = '{"n":12345678901234567890.10,"b":[],"s":"\\u003c\\"é","x":[{"y":null},[],{"z":[[1]]}]}'
     open_lines { START, message("host", 1, '"method":"m","params":' .. params) }
     browser:ask("Browser.grantPermissions", { permissions = { "clipboardReadWrite", "clipboardSanitizedWrite" } })
@@ -267,7 +267,7 @@ describe("a page", function()
     assert.equal('{"jsonrpc":"2.0","method":"m","params":' .. params .. "}", value "navigator.clipboard.readText()")
   end)
 
-  it("draws of a giant payload what can be seen", function()
+  it("draws only the visible part of a giant payload", function()
     local parts = {}
     for i = 1, 30000 do parts[i] = ('{"n":%d,"s":"漢字%s"}'):format(i, ("x"):rep(20)) end
     local giant = '"' .. ("y"):rep(3 << 20) .. '"'
@@ -287,7 +287,7 @@ describe("a page", function()
     keep_picture "giant"
   end)
 
-  it("shows only a time that was drawn", function()
+  it("shows only the selected time range", function()
     local lines = { START }
     for i = 1, 100 do lines[i + 1] = message("host", i / 100, ('"method":"m%d"'):format(i)) end
     open_lines(lines)
@@ -311,7 +311,7 @@ describe("a page", function()
     end
   end)
 
-  it("scrolls to the end of lists that are taller than browsers can have them", function()
+  it("scrolls to the end of lists that are taller than the limit of browsers", function()
     open_lines { START }
     local seen = value [[(async () => {
       const box = document.body.appendChild(make("div"));
@@ -362,7 +362,7 @@ describe("a page", function()
     assert.equal("true", value "document.querySelector('#details .text').getAttribute('aria-pressed')")
   end)
 
-  it("shows images and sounds, but nothing else that has a type", function()
+  it("shows images and sounds, but no other media types", function()
     local pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     open_lines { START, message("host", 1, '"id":1,"method":"tools/call","params":{"name":"draw"}'),
       message("plugin", 2, ([["id":1,"result":{"content":[{"type":"image","data":"%s","mimeType":"image/png"},
@@ -380,7 +380,7 @@ describe("a page", function()
     assert.is_false(is_shown ".media")
   end)
 
-  it("explains itself", function()
+  it("has a legend", function()
     open_lines { START }
     browser:press "?"
     assert.is_true(is_shown "#legend")
@@ -405,7 +405,7 @@ describe("a page", function()
     assert.equal("no answer", text ".row .never")
   end)
 
-  it("does not miss the answer of a cancelled request, or of a subscription", function()
+  it("expects no answer to a cancelled request or a subscription", function()
     open_lines { START, message("host", 1, '"id":1,"method":"a"'), message("host", 2, '"id":2,"method":"a"'),
       message("plugin", 2, '"id":2,"method":"b"'), message("host", 2, '"id":3,"method":"subscriptions/listen"'),
       message("host", 3, '"method":"notifications/cancelled","params":{"_meta":{},"requestId":2}') }

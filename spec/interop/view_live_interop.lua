@@ -62,7 +62,7 @@ describe("a live page", function()
     assert.equal(130, (select(3, started:finish())))
   end)
 
-  it("stays where a row was selected, and says when the server has ended", function()
+  it("stays at the selected row, and shows when the server has ended", function()
     local lines = { START }
     for i = 1, 100 do lines[i + 1] = message("host", i, ('"method":"m%d"'):format(i)) end
     local path = write("live", lines)
@@ -95,7 +95,7 @@ describe("a page of two recordings", function()
     return lines
   end
 
-  it("pairs messages, and shows what differs", function()
+  it("pairs messages, and shows their differences", function()
     local a = write("a", recording { { "add", "1", 0.1 }, { "list", "x", 0.1 }, { "stop", "y", 0.1 } })
     local b = write("b", recording {
       { "add", "1", 1.5 }, { "clear", "", 0.1 }, { "list", "z", 0.1 }, { "stop", "y", 0.1 },
@@ -162,7 +162,7 @@ describe("a page of a hundred thousand messages", function()
     end
   end
 
-  -- The work from an action to the next frame, which shows what it did.
+  -- Processor time from an action to the next frame, which shows its effect.
   local function work_of(action)
     browser:settle()
     local before = work_done()
@@ -179,7 +179,7 @@ describe("a page of a hundred thousand messages", function()
     return ("Object.assign(page.field, { value: %q }).dispatchEvent(new Event('input'))"):format(words)
   end
 
-  it("is shown at once, and stays quick", function()
+  it("is shown at once, and reacts quickly", function()
     browser:ask("Performance.enable", { timeDomain = "threadTicks" })
     browser:visit(page)
     local painted = value "performance.getEntriesByName('first-contentful-paint')[0].startTime"
