@@ -1,4 +1,4 @@
--- The plugin of the rows about operations, in any dialect: one that adds, and one that speaks up meanwhile.
+-- The plugin of the rows about operations, in any dialect: one operation adds, one also logs and reports progress.
 
 local pintle = require "pintle"
 

@@ -29,7 +29,7 @@ static void add(frames *f, const void *bytes, size_t len) {
   f->len += len;
 }
 
-/* What is said of a frame that is refused does not depend on the split. How
+/* The report on a refused frame does not depend on the split. How
 ** much of it is shown does, unless it is skimmed. */
 static void note(frames *f, pt_frame_result result,
                  const pt_frame_found *found) {

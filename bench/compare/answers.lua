@@ -39,7 +39,7 @@ end
 
 local function is_last(text) return text:find '"id":99[,}]' and text:find '"n":5' end
 
--- What is said in that many seconds, or until the last answer; and whether that has come.
+-- The output of so many seconds, or up to the last answer; and whether the last answer has arrived.
 local function listen(process, seconds)
   local text, deadline = "", core.now() + seconds
   while not is_last(text) do

@@ -12,7 +12,7 @@ local function node(name, file, framing, dialect)
   }
 end
 
--- It speaks JSON-RPC 1.0: params are a list of one, and methods belong to something.
+-- It uses JSON-RPC 1.0: params are a list of one value, and a method is a service and a name.
 local function to_go(text)
   return (text:gsub('"echo"', '"Peer.Echo"'):gsub('"nope"', '"Peer.Nope"'):gsub('"params":(%b{})', '"params":[%1]'))
 end

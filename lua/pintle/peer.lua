@@ -116,7 +116,7 @@ local request_methods = {}
 
 local request_metatable = { __name = "pintle.request", __index = request_methods }
 
----Whether nobody waits for the answer any more: the request was cancelled or timed out, or the conversation has ended.
+---Whether the answer is no longer needed: the request was cancelled or timed out, or the conversation has ended.
 ---`why` is the error to return.
 ---@return boolean, pintle.error? why
 function request_methods:cancelled()

@@ -18,7 +18,7 @@ end
 local function compute_until(condition)
   local latest = core.now() + children.patience
   repeat
-    if core.now() > latest then error "it never came to that" end
+    if core.now() > latest then error "the condition did not become true in time" end
   until condition()
 end
 

@@ -27,7 +27,7 @@ local function start(host)
 end
 
 describe("a dialect that is not built in", function()
-  it("is spoken by a host and an unchanged plugin", function()
+  it("is used by a host and an unchanged plugin", function()
     local said = {}
     local host <close> = pintle.host { dialect = "openrpc", log = function(entry) said[#said + 1] = entry end }
     local greeter = start(host)

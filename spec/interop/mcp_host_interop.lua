@@ -2,7 +2,7 @@
 local bytes = require "pintle.bytes"
 local children = require "spec.support.children"
 local hosts = require "pintle.host"
-local loop = require "pintle.loop"
+local turn_until = require "spec.support.turning"
 
 local nothing_left, entries
 
@@ -13,14 +13,6 @@ local function new_host(verbosity)
   return hosts { dialect = "mcp", verbosity = verbosity or "debug", log = function(entry)
     if entry.source == "log" then entries[#entries + 1] = { entry.level, entry.message, entry.data } end
   end }
-end
-
-local function wait_until(condition)
-  local give_up = loop.now() + children.patience
-  repeat
-    loop.sleep(0.02)
-    assert(loop.now() < give_up, "it does not come to that")
-  until condition()
 end
 
 local HANDLERS = {
@@ -57,16 +49,16 @@ local function use(plugin)
 
   _, err = plugin:execute("wait", {}, { timeout = 0.2 })
   assert.equal("timeout", err.kind)
-  wait_until(function() return plugin:execute("given").message ~= nil end)
+  turn_until(function() return plugin:execute("given").message ~= nil end)
 
   local changes = {}
   plugin:on_change(function(what) changes[what] = true end)
   assert.is_nil(plugin.manifest.operations.new)
   assert(plugin:execute "grow")
-  wait_until(function() return plugin.manifest.operations.new end)
+  turn_until(function() return plugin.manifest.operations.new end)
   assert.equal("brand new", assert(plugin:execute "new").message)
 
-  wait_until(function() return changes.tools and changes.resources and changes.prompts end)
+  turn_until(function() return changes.tools and changes.resources and changes.prompts end)
 
   assert.equal("Hello, world", assert(plugin:read "hello://world")[1].text)
   local pixel = assert(plugin:read "pixel://one")[1].blob
@@ -85,7 +77,7 @@ local function use_subscriptions(plugin)
   assert(plugin:subscribe("pixel://one", function(uri) changed[#changed + 1] = uri end))
   assert(plugin:execute("touch", { uri = "pixel://two" }))
   assert(plugin:execute("touch", { uri = "pixel://one" }))
-  wait_until(function() return #changed > 0 end)
+  turn_until(function() return #changed > 0 end)
   assert(plugin:unsubscribe "pixel://one")
   assert(plugin:execute("touch", { uri = "pixel://one" }))
   assert.same({ "pixel://one" }, changed)
@@ -150,9 +142,9 @@ describe("a server without a handshake (@modelcontextprotocol/server)", function
     local changed = 0
     assert(plugin:subscribe("pixel://one", function() changed = changed + 1 end))
     os.execute("kill -9 " .. plugin:pids()[1])
-    wait_until(function() return changed == 1 end)
+    turn_until(function() return changed == 1 end)
     assert(plugin:execute("touch", { uri = "pixel://one" }))
-    wait_until(function() return changed == 2 end)
+    turn_until(function() return changed == 2 end)
   end)
 
   it("sends no request that the host does not offer to answer", function()
@@ -214,7 +206,7 @@ describe("the everything server", function()
     local changed
     assert(plugin:subscribe("demo://resource/dynamic/text/1", function(uri) changed = uri end))
     assert(plugin:execute "toggle-subscriber-updates")
-    wait_until(function() return changed end)
+    turn_until(function() return changed end)
     assert.equal("demo://resource/dynamic/text/1", changed)
   end)
 

@@ -15,7 +15,7 @@ local function read_whole(descriptor)
 end
 
 local function await_word(process)
-  assert(core.poll(children.patience, process.stdout, "r"), "it says nothing")
+  assert(core.poll(children.patience, process.stdout, "r"), "no output in time")
   local word = process.stdout:read()
   if word == "" then error("it has ended: " .. read_whole(process.stderr)) end
 end

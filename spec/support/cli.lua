@@ -46,7 +46,7 @@ function methods:say(text)
     assert(written ~= nil, message)
     at = at + (written or 0)
     if not written then
-      assert(core.poll(children.patience, stdin, "w"), "nobody reads")
+      assert(core.poll(children.patience, stdin, "w"), "the command does not read its input")
     end
   end
 end
@@ -76,7 +76,7 @@ function cli.bad(...) return { "lua5.4", "spec/support/bad_plugin.lua", ... } en
 function cli.await(condition)
   local deadline = core.now() + children.patience
   while not condition() do
-    assert(core.now() < deadline, "it has not come to that")
+    assert(core.now() < deadline, "the condition did not become true in time")
     core.poll(0.01)
   end
 end

@@ -65,7 +65,7 @@ local CONTENTS = {
 
 local calls = {}
 
--- Sends a notification of its own accord.
+-- Sends a notification without being asked for it.
 function calls.notify(request, args)
   local id = nil
   if is_modern then id = args.uri and subscribed[args.stream or args.uri] or lists end

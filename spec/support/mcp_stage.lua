@@ -2,7 +2,7 @@
 local children = require "spec.support.children"
 local hosts = require "pintle.host"
 local json = require("pintle.core").json
-local loop = require "pintle.loop"
+local turn_until = require "spec.support.turning"
 
 local stage = {}
 
@@ -44,13 +44,7 @@ function stage.methods()
   return list
 end
 
-function stage.wait_until(condition)
-  local give_up = loop.now() + children.patience
-  while not condition() do
-    loop.sleep(0.01)
-    assert(loop.now() < give_up, "it does not come to that")
-  end
-end
+stage.wait_until = turn_until
 
 -- The messages of a level in the log.
 function stage.said(level)

@@ -6,7 +6,7 @@ local loop = require "pintle.loop"
 return function(condition)
   local latest = core.now() + children.patience
   while not condition() do
-    assert(core.now() < latest, "it never came to that")
+    assert(core.now() < latest, "the condition did not become true in time")
     loop.step(0.01)
   end
 end

@@ -297,7 +297,7 @@ local function server_drain_deadline(self)
   return self.give_up
 end
 
--- Input has ended, but pending requests are answered, unless nobody reads the answers.
+-- Input has ended. Pending requests are still answered, unless the output is closed at the other end.
 local function drain_server_requests(self)
   local deadline = server_drain_deadline(self)
   repeat

@@ -73,7 +73,7 @@ describe("a host of gevals, when it opens", function()
     assert.equal("its answer to initialize: object expected, got string", refused "x")
     assert.equal("its answer to initialize: object expected, got array", refused(json.array { 1 }))
     assert.equal("its manifest: protocolVersion: string expected, got nil", refused { name = "x" })
-    assert.equal('it speaks version "0.1.0" of the protocol, and only 0.0.1 is spoken here',
+    assert.equal('it speaks version "0.1.0" of the protocol; supported is 0.0.1',
       refused { name = "x", protocolVersion = "0.1.0" })
   end)
 

@@ -2,7 +2,7 @@
 local bytes = require "pintle.bytes"
 local children = require "spec.support.children"
 local hosts = require "pintle.host"
-local loop = require "pintle.loop"
+local turn_until = require "spec.support.turning"
 
 local COMMAND = { "lua5.4", "spec/support/plugins/catalog.lua" }
 
@@ -18,14 +18,6 @@ after_each(function()
   host = nil
   nothing_left()
 end)
-
-local function wait_until(condition)
-  local give_up = loop.now() + children.patience
-  while not condition() do
-    loop.sleep(0.01)
-    assert(loop.now() < give_up, "it does not come to that")
-  end
-end
 
 local function by(member, list)
   local found = {}
@@ -76,11 +68,11 @@ for _, era in ipairs { "2024-11-05", "2025-11-25", "2026-07-28" } do
       assert(plugin:subscribe("book:///index", function(uri) changed[#changed + 1] = uri end))
       assert(plugin:execute("touch", { uri = "book:///cover" }))
       assert(plugin:execute("touch", { uri = "book:///index" }))
-      wait_until(function() return #changed > 0 end)
+      turn_until(function() return #changed > 0 end)
       assert(plugin:unsubscribe "book:///index")
       assert(plugin:execute("touch", { uri = "book:///index" }))
       assert(plugin:execute "grow")
-      wait_until(function() return lists.tools and lists.resources and lists.prompts end)
+      turn_until(function() return lists.tools and lists.resources and lists.prompts end)
       assert.equal("grown", assert(plugin:execute "grown1").message)
       assert.same({ "book:///index" }, changed)
     end)
@@ -114,7 +106,7 @@ for _, era in ipairs { "2025-11-25", "2026-07-28" } do
     it("fails after its timeout", function()
       local _, err = plugin:execute("run", { steps = 100000 }, { timeout = 0.3 })
       assert.equal("timeout", err.kind)
-      wait_until(function() return assert(plugin:execute "running").message == "0" end)
+      turn_until(function() return assert(plugin:execute "running").message == "0" end)
     end)
 
     it("can exceed its timeout while it reports progress", function()

@@ -95,7 +95,7 @@ describe("a classic server", function()
   it("is refused if its version is unknown", function()
     local host <close> = new_host()
     local _, err = start(host, "ahead")
-    assert.same({ "protocol", "ahead: it speaks version 2031-01-01 of the protocol, which is not spoken here" },
+    assert.same({ "protocol", "ahead: it speaks version 2031-01-01 of the protocol, which this host does not support" },
       { err.kind, err.message })
     _, err = start(host, "future")
     assert.same({ "remote", -32022 }, { err.kind, err.code })

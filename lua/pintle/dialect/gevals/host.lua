@@ -32,7 +32,7 @@ local function check_gevals_manifest(manifest)
   if type(version) ~= "string" then
     return protocol_error("its manifest: protocolVersion: string expected, got %s", kind_of(version))
   end
-  return protocol_error("it speaks version %q of the protocol, and only %s is spoken here", version, VERSION)
+  return protocol_error("it speaks version %q of the protocol; supported is %s", version, VERSION)
 end
 
 -- A capability counts if it was offered and accepted.

@@ -71,7 +71,7 @@ local function request_mcp_initialize(session, version)
   local description, err = request_mcp_description(session, "initialize", params, mcp_handshake_time_left(session))
   if not description then return nil, err end
   if not wire.is_classic(description.protocolVersion) then
-    return protocol_error("it speaks version %s of the protocol, which is not spoken here",
+    return protocol_error("it speaks version %s of the protocol, which this host does not support",
       tostring(description.protocolVersion))
   end
   local ok

@@ -193,7 +193,7 @@ local function count_asking_run(run)
   return true
 end
 
--- A run that nobody came back to has no request that it could answer. A task goes on.
+-- Without an answer the client has not repeated its request either, so the run has none to answer. A task continues.
 local function give_up_question(run, question, err)
   run.pending[question.key] = nil
   if run.request.mcp.task then return run.request.mcp.task:changed() end

@@ -85,7 +85,7 @@ local function conclude_task(task, status, result, err)
   task:changed()
 end
 
--- A task whose time is over is stopped, and forgotten with its result.
+-- An expired task is stopped, and removed with its result.
 local function expire_task(task)
   forget_task(task)
   task.request:stop(errors.new("timeout", ("the task has run for %gs"):format(task.seconds)))
