@@ -157,8 +157,7 @@ describe("a host", function()
 
     it("drops the second of two answers", function()
       local plugin = assert(start "twice")
-      for _ = 1, 3 do assert.is_true(assert(plugin:execute("go", {})).success) end
-      assert.truthy(plugin.supervisor.members[1].peer.stream:stats().stray >= 3)
+      for _ = 1, 3 do assert.equal("done", assert(plugin:execute("go", {})).message) end
     end)
 
     it("does not accept an answer with a wrong id", function()
@@ -196,9 +195,9 @@ describe("a host", function()
       local command = { "sh", "-c", "trap '' TERM; exec lua5.4 spec/support/bad_plugin.lua stubborn" }
       local stop_timeouts = { request = 0.1, eof = 0.1, term = 0.1 }
       local plugin = assert(host:start { command = command, name = "stubborn", stop_timeouts = stop_timeouts })
-      local member = plugin.supervisor.members[1]
+      local pid = plugin:pids()[1]
       plugin:stop()
-      assert.same({ signal = "KILL" }, member.peer.child.exit)
+      assert.is_false(core.alive(pid))
     end)
 
     it("kills a grandchild, too", function()

@@ -6,12 +6,14 @@ local tasks = require "pintle.task"
 local turn_until = require "spec.support.turning"
 
 describe("a host that receives requests", function()
-  local host, curious, entries, hints, check_stock
+  local host, curious, entries, hints, check_stock, is_slow_running
 
   local handlers = {
     add = function(params) return params[1] + params[2] end,
     slow = function()
+      is_slow_running = true
       local _, err = loop.sleep(600)
+      is_slow_running = false
       return nil, err
     end,
     refuse = function() return nil, "not today" end,
@@ -19,10 +21,7 @@ describe("a host that receives requests", function()
     raise = function() error "on purpose" end,
   }
 
-  function handlers.count_down(params, ctx)
-    assert(ctx.peer == curious.supervisor.members[1].peer)
-    return assert(curious:execute("count_down", params)).message
-  end
+  function handlers.count_down(params) return assert(curious:execute("count_down", params)).message end
 
   function handlers.hint(params) hints[#hints + 1] = params.about end
 
@@ -72,12 +71,11 @@ describe("a host that receives requests", function()
 
   it("cancels the handlers of a plugin that dies", function()
     local call = tasks.start(function() return curious:execute("ask", { method = "slow" }) end)
-    local peer = curious.supervisor.members[1].peer
-    turn_until(function() return (peer.stream:running()) > 0 end)
-    peer.child:kill "KILL"
+    turn_until(function() return is_slow_running end)
+    children.kill(curious:pids()[1])
     local outcome, err = call:await(children.patience)
     assert.is_nil(outcome)
     assert.same({ signal = "KILL" }, err.exit)
-    turn_until(function() return (peer.stream:running()) == 0 end)
+    turn_until(function() return not is_slow_running end)
   end)
 end)

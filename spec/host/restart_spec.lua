@@ -28,7 +28,12 @@ describe("the restart budget", function()
   end)
 
   it("has defaults", function()
-    assert.equal(5, supervisors.new_budget(true).policy.max)
-    assert.equal(2, supervisors.new_budget { max = 2 }.policy.max)
+    local function count_restarts(policy)
+      local budget, count = supervisors.new_budget(policy), 0
+      while supervisors.spend_restart(budget) do count = count + 1 end
+      return count
+    end
+    assert.equal(5, count_restarts(true))
+    assert.equal(2, count_restarts { max = 2 })
   end)
 end)

@@ -1,5 +1,6 @@
 local dialects = require "pintle.dialect"
 local hosts = require "pintle.host"
+local settings = require "pintle.host.settings"
 
 -- Asserts that `fn` raises, at a line of this file.
 local function raises(message, fn)
@@ -79,12 +80,12 @@ describe("the options of a plugin", function()
   end)
 
   it("default to the host's", function()
-    local strict = hosts {
+    local of_host = settings.host({
       log = false, timeout = "5s", stop_timeouts = { eof = "1s" }, restart = true, extensions = true,
-    }
+    }, 1)
     local function spec_of(given)
-      given.command, given.lazy = { "ls" }, true
-      return assert(strict:start(given)).supervisor.spec
+      given.command = { "ls" }
+      return settings.plugin(of_host, given, 1)
     end
     local spec = spec_of {}
     assert.same({ 5.0, { eof = 1.0 }, true, true }, { spec.timeout, spec.stop_timeouts, spec.restart, spec.extensions })
@@ -93,7 +94,6 @@ describe("the options of a plugin", function()
     }
     assert.same({ false, { term = 3 }, false, false },
       { spec.timeout, spec.stop_timeouts, spec.restart, spec.extensions })
-    strict:stop()
   end)
 
   it("are not changed", function()

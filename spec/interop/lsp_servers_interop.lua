@@ -1,28 +1,27 @@
 -- Common language servers with a host: initialized, called, cancelled and stopped; no process or descriptor is left.
 local children = require "spec.support.children"
 local core = require "pintle.core"
-local lfs = require "lfs"
+local exit_status = require "spec.support.exit_status"
+local files = require "spec.support.files"
 local pintle = require "pintle"
 local turn_until = require "spec.support.turning"
 
 local json = core.json
 
-local nothing_left, folder, host, server, entries, published, edits
-
-local function write(name, text)
-  local file <close> = assert(io.open(folder .. "/" .. name, "w"))
-  assert(file:write(text))
-end
+local nothing_left, folder, status_file, host, server, peer, entries, published, edits
 
 local function uri(name) return "file://" .. folder .. "/" .. name end
 
 -- Starts a server in a folder of its own with these files.
-local function start(command, files, options)
-  for name, text in pairs(files) do write(name, text) end
+local function start(command, texts, options)
+  for name, text in pairs(texts) do files.write(folder .. "/" .. name, text) end
   server = assert(host:start {
-    name = "server", command = command, cwd = folder, handshake_timeout = "60s", options = options,
+    name = "server", command = exit_status.wrap(command, status_file), cwd = folder, handshake_timeout = "60s",
+    options = options,
     handlers = {
-      ["textDocument/publishDiagnostics"] = function(params) published[params.uri] = params.diagnostics end,
+      ["textDocument/publishDiagnostics"] = function(params, ctx)
+        published[params.uri], peer = params.diagnostics, ctx.peer
+      end,
       ["workspace/applyEdit"] = function(params)
         edits[#edits + 1] = params.edit
         return { applied = true }
@@ -69,7 +68,6 @@ end
 
 -- Calls and cancels at once. The result is RequestCancelled, or the answer of a server that was faster or ignores it.
 local function assert_cancellable(method, params)
-  local peer = server.supervisor.members[1].peer
   local begun = peer:begin(method, params)
   peer:notify("$/cancelRequest", { id = begun.id })
   local result, err = begun:wait()
@@ -85,17 +83,15 @@ local function assert_abandonable(method, params)
 end
 
 local function assert_ends_well()
-  local child = server.supervisor.members[1].peer.child
+  local pid = server:pids()[1]
   server:stop()
-  assert.same({ code = 0 }, child.exit, table.concat(child.lines, "\n"))
-  assert.is_false(core.alive(child.pid))
+  assert.equal(0, exit_status.read(status_file), table.concat(entries, "\n"))
+  assert.is_false(core.alive(pid))
 end
 
 before_each(function()
   nothing_left = children.stock()
-  folder, entries, published, edits = os.tmpname(), {}, {}, {}
-  os.remove(folder)
-  assert(lfs.mkdir(folder))
+  folder, status_file, entries, published, edits = files.folder().path, os.tmpname(), {}, {}, {}
   host = pintle.host {
     dialect = "lsp", verbosity = "debug", log = function(entry) entries[#entries + 1] = tostring(entry) end,
   }
@@ -104,6 +100,7 @@ end)
 after_each(function()
   host:stop()
   os.execute("rm -r '" .. folder .. "'")
+  os.remove(status_file)
   nothing_left()
 end)
 

@@ -108,7 +108,7 @@ function bad.twice()
   answer(request, MANIFEST)
   serve(function(asked)
     succeed(asked)
-    succeed(asked)
+    answer(asked, { success = true, message = "the second answer" })
   end)
 end
 
@@ -213,6 +213,13 @@ function bad.one_fails()
   serve(succeed)
 end
 
+-- The first process behaves well, the others never complete the handshake.
+function bad.slow_again()
+  if be_counted() > 1 then sleep(600) end
+  shake_hands()
+  serve(succeed)
+end
+
 -- The first process dies after the handshake. The second one completes it only when there is a third.
 function bad.early_death()
   local number = be_counted()
@@ -276,9 +283,18 @@ function bad.good()
   serve(succeed)
 end
 
--- Reports its process id, and the begin and end of its operations.
+-- Returns how many operations it has run.
+function bad.counting()
+  local count = 0
+  shake_hands()
+  serve(function(request)
+    count = count + 1
+    answer(request, { success = true, message = tostring(count) })
+  end)
+end
+
+-- Returns its process id, after so many seconds.
 function bad.pid()
-  MANIFEST.description = tostring(core.now())
   shake_hands()
   serve(function(request)
     local pid = io.open "/proc/self/stat":read "n"

@@ -72,7 +72,17 @@ local function descriptors()
   return table.concat(list)
 end
 
-local function has_children() return (slurp "/proc/thread-self/children" or "") ~= "" end
+-- The process ids of the children; none where the system does not list them.
+function children.pids()
+  local pids = {}
+  for pid in (slurp "/proc/thread-self/children" or ""):gmatch "%d+" do pids[#pids + 1] = math.tointeger(pid) end
+  return pids
+end
+
+local function has_children() return children.pids()[1] ~= nil end
+
+-- Kills a process as another program would.
+function children.kill(pid) assert(os.execute("kill -KILL " .. pid)) end
 
 local last_stock
 
