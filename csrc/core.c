@@ -46,12 +46,14 @@ void pt_set_class(lua_State *L, const char *name, const luaL_Reg *methods,
   lua_setmetatable(L, -2);
 }
 
+/* The allocator of the state, so that its limits hold for the core, too. */
 void *pt_reallocate(lua_State *L, void *block, size_t old, size_t size) {
   void *ud;
   lua_Alloc alloc = lua_getallocf(L, &ud);
   return alloc(ud, block, old, size);
 }
 
+/* The rest of a function that has called code that may yield. */
 int pt_return_above(lua_State *L, int status, lua_KContext before) {
   (void)status;
   return lua_gettop(L) - (int)before;
@@ -67,6 +69,7 @@ void pt_push_weak_table(lua_State *L, const char *mode) {
 
 /* ====== Arguments ====== */
 
+/* A system call would use only the part of the string before a zero byte. */
 const char *pt_check_text(lua_State *L, int arg) {
   size_t len;
   const char *s = luaL_checklstring(L, arg, &len);
@@ -90,6 +93,7 @@ void pt_check_names(lua_State *L, int index, const char *const names[],
   }
 }
 
+/* Without metamethods: an options table is data. */
 int pt_push_option(lua_State *L, const char *name) {
   lua_pushstring(L, name);
   return lua_rawget(L, 1);

@@ -10,7 +10,7 @@
 static int parse_json_hex4(const char *p) {
   int value = 0;
   for (int i = 0; i < 4; i++) {
-    int c = p[i] | 0x20;
+    int c = p[i] | 0x20; /* a letter in lower case */
     if (p[i] >= '0' && p[i] <= '9')
       value = value * 16 + (p[i] - '0');
     else if (c >= 'a' && c <= 'f')
@@ -24,7 +24,8 @@ static int parse_json_hex4(const char *p) {
 static int is_high_json_surrogate(int u) { return u >= 0xD800 && u <= 0xDBFF; }
 static int is_low_json_surrogate(int u) { return u >= 0xDC00 && u <= 0xDFFF; }
 
-/* `p` is the backslash of a \u. */
+/* `p` is the backslash of a \u. The escapes of a high and a low surrogate are
+** one character; a surrogate alone is none. */
 static const char *check_json_unicode(const char *p, const char *end,
                                       pt_json_fault *fault) {
   int unit = end - p < 6 ? -1 : parse_json_hex4(p + 2);
@@ -51,6 +52,7 @@ static const char *check_json_escape(const char *p, const char *end,
   return p + 2;
 }
 
+/* Checks the byte that ended a run of plain bytes, with what belongs to it. */
 static const char *check_json_special(const char *p, const char *end,
                                       int *escaped, pt_json_fault *fault) {
   const char *next;
@@ -98,6 +100,7 @@ static char *put_json_utf8(char *out, int code) {
   return out;
 }
 
+/* The escape is valid: pt_json_string has checked it. */
 static const char *unescape_json_unicode(const char *p, char **out) {
   int unit = parse_json_hex4(p + 2);
   if (is_high_json_surrogate(unit)) {
@@ -146,6 +149,7 @@ size_t pt_json_unescape(const char *p, const char *end, char *out) {
   return (size_t)(out - start);
 }
 
+/* The short form of an escape, if it has one: fewer bytes, easier to read. */
 static char *put_json_escape(char *out, unsigned char c) {
   static const char hex[] = "0123456789abcdef";
   static const char letters[] = "btn\0fr";
@@ -268,6 +272,7 @@ static const char *check_json_name(const char *p, const char *end,
   return p + 1;
 }
 
+/* Without recursion: the stack of C must not depend on the nesting of input. */
 const char *pt_json_value(const char *p, const char *end, int depth,
                           pt_json_fault *fault) {
   /* the closing bracket of each open container */
@@ -285,7 +290,7 @@ const char *pt_json_value(const char *p, const char *end, int depth,
     if (*p == '{' || *p == '[') {
       if (open >= depth)
         return pt_json_fail(fault, "nested too deeply", p);
-      closes[open++] = (char)(*p + 2);
+      closes[open++] = (char)(*p + 2); /* in ASCII two places behind */
       p = pt_json_space(p + 1, end);
       if (p == end || *p != closes[open - 1])
         continue;

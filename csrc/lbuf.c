@@ -39,7 +39,9 @@ int pt_buf_grow(lua_State *L, pt_buf *b, size_t more) {
   return 1;
 }
 
-/* `end` is how much of the buffer was used this time. */
+/* `end` is how much of the buffer was used this time. A few small messages do
+** not free a large buffer, because the next large one would allocate it again.
+*/
 static void consider_shrinking_buf(lua_State *L, pt_buf *b, size_t end) {
   if (b->cap <= PT_BUF_KEEP)
     return;

@@ -20,7 +20,7 @@ static int decode_envelope_with_codec(lua_State *L, pt_decoder *d,
   lua_pushlstring(L, text, (size_t)(d->p - text));
   status = lua_pcall(L, 1, 1, 0);
   if (status == LUA_ERRMEM)
-    lua_error(L);
+    lua_error(L); /* this ends the peer; any other error refuses the message */
   if (status == LUA_OK && !lua_isnil(L, -1))
     return 1;
   return fail_reading_envelope(d, "the codec cannot read the payload", text);
@@ -58,6 +58,8 @@ static int read_envelope_payload_into(lua_State *L, pt_peer *p, pt_decoder *d,
   return 1;
 }
 
+/* JSON-RPC allows an object or an array. Real programs also send null for no
+** params. */
 static int read_envelope_params(lua_State *L, pt_peer *p, pt_decoder *d,
                                 pt_envelope *e) {
   char first = *d->p;
@@ -72,6 +74,8 @@ static int read_envelope_params(lua_State *L, pt_peer *p, pt_decoder *d,
   return 1;
 }
 
+/* A method without escapes goes through the cache of names, so the same method
+** is not interned again for every message. */
 static int read_envelope_method(lua_State *L, pt_decoder *d, pt_envelope *e) {
   const char *text = d->p + 1, *close = pt_plain_end(text, d->end);
   e->method = *d->p == '"' ? PT_IS_PRESENT : PT_IS_WRONG;
@@ -93,6 +97,7 @@ static pt_presence kind_of_id(char first) {
   return first == 'n' ? PT_IS_NULL : PT_IS_WRONG;
 }
 
+/* Keeps the text of the id, which the answer must repeat byte for byte. */
 static int read_envelope_id(pt_decoder *d, pt_envelope *e) {
   const char *text = d->p;
   const char *next = pt_number_short(text, d->end, &e->id_number.integer);
@@ -182,6 +187,8 @@ static inline int read_named_envelope_member(lua_State *L, pt_peer *p,
   return read_other_envelope_member(L, p, d, name, len);
 }
 
+/* Goes past this byte and the white space around it. In compact JSON there is
+** none, which the first lines find out without a loop. */
 static inline int expect_envelope_byte(pt_decoder *d, char c,
                                        const char *what) {
   if (d->end - d->p > 1 && *d->p == c && (unsigned char)d->p[1] > ' ') {
@@ -278,6 +285,7 @@ int pt_envelope_read(lua_State *L, pt_peer *p, pt_decoder *d, pt_envelope *e) {
 
 /* ====== Extra members ====== */
 
+/* Pushes the string in quotes; a long one is cut between two characters. */
 static void push_quoted_member(lua_State *L, int at) {
   size_t len, shown;
   const char *text = lua_tolstring(L, at, &len);

@@ -64,6 +64,7 @@ void pt_pending_take(pt_pending *p, int64_t id, double due, void *waiter) {
   p->count++;
 }
 
+/* A slot has its whole id, so an id that is not pending matches none. */
 size_t pt_pending_find(const pt_pending *p, int64_t id) {
   size_t slot;
   if (p->slots == 0 || id <= 0)
@@ -316,6 +317,7 @@ void pt_peer_write(lua_State *L, pt_peer *p) {
     report_peer_write(L, p, status, err);
 }
 
+/* While the peer is written it is the one to blame if memory runs out. */
 void pt_peer_write_link(lua_State *L, pt_link *to_write) {
   pt_peer *p = PT_CONTAINER(pt_peer, to_write, to_write);
   p->loop->decoding = &p->to_read;

@@ -1,4 +1,4 @@
--- The layers of docs/architecture.md: which file may include or require which.
+-- The rules of docs/architecture.md: which file may include or require which, and how files are cut and named.
 local files = require "spec.support.files"
 
 local function lines_of(command)
@@ -150,6 +150,26 @@ describe("the C core", function()
     assert.is_nil(find_cycle(included_by(paths, text_of)))
     texts["csrc/low.c"] = '#include "high.h"'
     assert.equal("high -> low -> high", find_cycle(included_by(paths, text_of)))
+  end)
+end)
+
+local function count_lines(text) return select(2, text:gsub("\n", "")) end
+
+describe("a source file", function()
+  local MOST = 700 -- lines
+  local VAGUE = { common = true, helpers = true, misc = true, util = true, utils = true }
+
+  it("is one idea that can be read at once", function()
+    for _, path in ipairs(lines_of "find csrc lua -name '*.[ch]' -o -name '*.lua'") do
+      local count = count_lines(files.read(path))
+      assert.truthy(count <= MOST, ("%s has %d lines"):format(path, count))
+    end
+  end)
+
+  it("has the name of what it is about", function()
+    for _, path in ipairs(lines_of "find csrc lua spec bench torture -name '*.[ch]' -o -name '*.lua'") do
+      assert.is_nil(VAGUE[path:match "([%w_]+)%.%w+$"], path)
+    end
   end)
 end)
 
