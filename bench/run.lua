@@ -6,17 +6,9 @@
 local json = require("pintle.core").json
 local median = require "bench.median"
 local rows = require "bench.rows"
+local run_options = require "bench.run_options"
 
-local options = { rounds = 7, seconds = 1, part = "" }
-for _, option in ipairs(arg) do
-  if option == "--quick" then
-    options.rounds, options.seconds, options.is_quick = 5, 0.1, true
-  elseif option == "--json" then
-    options.json = true
-  else
-    options.part = option
-  end
-end
+local options = run_options.read(arg)
 
 local can_pin = os.execute("taskset -c 0,1 true 2>/dev/null")
 

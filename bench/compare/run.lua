@@ -9,17 +9,10 @@ local contenders = require "bench.compare.contenders"
 local json = require("pintle.core").json
 local median = require "bench.median"
 local rows = require "bench.compare.rows"
+local run_options = require "bench.run_options"
 
-local options = { rounds = 7, still_rounds = 3, seconds = 1, part = "" }
-for _, option in ipairs(arg) do
-  if option == "--quick" then
-    options.rounds, options.still_rounds, options.seconds = 5, 1, 0.1
-  elseif option == "--json" then
-    options.json = true
-  else
-    options.part = option
-  end
-end
+local options = run_options.read(arg)
+local still_rounds = options.is_quick and 1 or 3
 
 local can_pin = os.execute "taskset -c 0 true 2> /dev/null"
 
@@ -57,7 +50,7 @@ end
 local function measure(row)
   local values, factors, ours = {}, {}, {}
   for place in ipairs(contenders) do values[place], factors[place], ours[place] = {}, {}, {} end
-  for _ = 1, row.is_still and options.still_rounds or options.rounds do
+  for _ = 1, row.is_still and still_rounds or options.rounds do
     local figure_of = new_round(row)
     for place, contender in ipairs(contenders) do
       local value = figure_of(contender, contender.dialect)

@@ -174,21 +174,8 @@ describe("a recorded host", function()
     record(cli.GREETER)
     assert.same({ "9 messages of the plugin, all as recorded\n", "", 0 }, replay(path))
     assert.same({ "9 messages of the plugin, all as recorded\n", "", 0 }, replay(path, "--", cli.GREETER))
-    local other = children.lua [[
-      local pintle = require "pintle"
-      local plugin = pintle.plugin { name = "greeter", version = "1.0.1", description = "Says hello" }
-      plugin:operation("greet", {
-        description = "Say hello",
-        params = { type = "object", required = { "name" },
-                   properties = { name = { type = "string" }, times = { type = "integer", default = 1 } } },
-      }, function(args, ctx)
-        ctx:log("info", "greeting", { name = args.name })
-        for i = 1, args.times do ctx:progress(i / args.times) end
-        if args.name == "" then return nil, "nobody" end
-        return "Hello, " .. args.name
-      end)
-      plugin:serve()
-    ]]
+    local greeter = files.read "examples/greeter/plugin.lua"
+    local other = children.lua((greeter:gsub('"1.0.0"', '"1.0.1"'):gsub("nobody to greet", "nobody")))
     local out, err, status = table.unpack(replay(path, "--", table.unpack(other)))
     assert.same({ "", 1 }, { err, status })
     assert.truthy(out:find('  - /result/version: "1.0.0"\n  + /result/version: "1.0.1"\n', 1, true), out)

@@ -161,10 +161,7 @@ describe("a descriptor", function()
 end)
 
 describe("claiming stdin and stdout", function()
-  local nothing_left
-
-  before_each(function() nothing_left = children.stock() end)
-  after_each(function() nothing_left() end)
+  children.leave_nothing()
 
   local function start(code, stdio)
     local options = { command = lua(code), stdin = "pipe", stdout = "pipe", stderr = "pipe" }
@@ -291,10 +288,7 @@ describe("the clock", function()
 end)
 
 describe("the terminal", function()
-  local nothing_left
-
-  before_each(function() nothing_left = children.stock() end)
-  after_each(function() nothing_left() end)
+  children.leave_nothing()
 
   it("is not a pipe", function()
     local r <close>, w = core.pipe()

@@ -23,12 +23,6 @@ local function scan(framing, pieces)
   return table.concat(play(framing, pieces), "\n")
 end
 
-local function each_byte(bytes)
-  local pieces = {}
-  for i = 1, #bytes do pieces[i] = bytes:sub(i, i) end
-  return pieces
-end
-
 local function in_pieces(bytes)
   local pieces, at = {}, 1
   while at <= #bytes do
@@ -61,7 +55,7 @@ for _, framing in ipairs { "header", "line", "auto" } do
     it("finds the same frames byte by byte and in pieces of any size", function()
       for _, frame in ipairs(frames) do
         local whole = scan(framing, { frame.bytes })
-        assert.equal(whole, scan(framing, each_byte(frame.bytes)), frame.name)
+        assert.equal(whole, scan(framing, wire.split(frame.bytes)), frame.name)
         for _ = 1, 5 do assert.equal(whole, scan(framing, in_pieces(frame.bytes)), frame.name) end
       end
     end)
@@ -82,7 +76,7 @@ describe("a header", function()
       local whole = table.concat(wire.play(options, { bytes }), "\n")
       assert.equal(limit >= 22, whole:find("got a", 1, true) ~= nil, whole)
       assert.equal(limit < 22, whole:find("header is longer than the limit of " .. limit, 1, true) ~= nil, whole)
-      assert.equal(whole, table.concat(wire.play(options, each_byte(bytes)), "\n"))
+      assert.equal(whole, table.concat(wire.play(options, wire.split(bytes)), "\n"))
     end
   end)
 end)

@@ -50,17 +50,11 @@ local function play(framing, pieces)
   return table.concat(events, ", ")
 end
 
-local function bytes_of(text)
-  local pieces = {}
-  for i = 1, #text do pieces[i] = text:sub(i, i) end
-  return pieces
-end
-
 -- The same events wherever the input is split.
 local function assert_told(expected, framing, text)
   local bytes = framed(framing, text) .. mark(framing)
   assert.equal(expected .. ", notification mark", play(framing, { bytes }), text)
-  assert.equal(expected .. ", notification mark", play(framing, bytes_of(bytes)), text)
+  assert.equal(expected .. ", notification mark", play(framing, wire.split(bytes)), text)
   for at = 1, #bytes - 1 do
     assert.equal(expected .. ", notification mark", play(framing, { bytes:sub(1, at), bytes:sub(at + 1) }), text)
   end
@@ -153,7 +147,7 @@ for _, framing in ipairs { "header", "line" } do
         expected = expected .. ", notification mark"
         assert.equal(expected, play(framing, { bytes }), text)
         assert.equal(expected, play(framing, pieces), text)
-        assert.equal(expected, play(framing, bytes_of(bytes)), text)
+        assert.equal(expected, play(framing, wire.split(bytes)), text)
       end
     end)
   end)
@@ -182,7 +176,7 @@ describe("a first message over its limit", function()
     for _, framing in ipairs { "header", "line" } do
       local bytes = framed(framing, '{"id":7,"result":' .. payload .. "}") .. mark(framing)
       assert.equal("7 call 7 answer, notification mark", play("auto", { bytes }))
-      assert.equal("7 call 7 answer, notification mark", play("auto", bytes_of(bytes)))
+      assert.equal("7 call 7 answer, notification mark", play("auto", wire.split(bytes)))
     end
   end)
 

@@ -519,11 +519,7 @@ describe("a sandbox", function()
 
     it("holds one descriptor, also if a start fails", function()
       local sandbox = sandboxes.check { read = { out .. "/late" } }
-      local function count()
-        local n = 0
-        for _ in lfs.dir "/proc/self/fd" do n = n + 1 end
-        return n
-      end
+      local count = children.count_descriptors
       collectgarbage()
       collectgarbage "stop"
       local before = count()

@@ -68,6 +68,7 @@ end
 
 -- Calls and cancels at once. The result is RequestCancelled, or the answer of a server that was faster or ignores it.
 local function assert_cancellable(method, params)
+  turn_until(function() return peer end) -- the server has sent diagnostics
   local begun = peer:begin(method, params)
   peer:notify("$/cancelRequest", { id = begun.id })
   local result, err = begun:wait()
@@ -91,7 +92,7 @@ end
 
 before_each(function()
   nothing_left = children.stock()
-  folder, status_file, entries, published, edits = files.folder().path, os.tmpname(), {}, {}, {}
+  folder, status_file, entries, published, edits, peer = files.folder().path, os.tmpname(), {}, {}, {}, nil
   host = pintle.host {
     dialect = "lsp", verbosity = "debug", log = function(entry) entries[#entries + 1] = tostring(entry) end,
   }
@@ -121,7 +122,9 @@ describe("clangd", function()
   end)
 
   it("answers a cancelled request with RequestCancelled", function()
-    start({ "clangd", "--log=error" }, { ["a.c"] = "#include <stdio.h>\n" .. C })
+    start({ "clangd", "--log=error" }, { ["a.c"] = "#include <stdio.h>\n" .. C, ["b.c"] = C })
+    open("b.c", "c", C)
+    diagnostics "b.c"
     open("a.c", "c", "#include <stdio.h>\n" .. C)
     assert.equal(-32800, assert_cancellable("textDocument/hover", at("a.c", 2, 26)))
     assert.matches("function twice", hover("a.c", 2, 26))

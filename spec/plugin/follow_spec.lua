@@ -11,10 +11,10 @@ local SOON = 8 -- seconds on a busy machine; last words that nobody reads take l
 children.leave_nothing()
 
 -- A process that runs until it is killed.
-local function somebody() return assert(core.spawn { command = { "sleep", "600" } }) end
+local function run_process() return assert(core.spawn { command = { "sleep", "600" } }) end
 
 local function gone_pid()
-  local process <close> = somebody()
+  local process <close> = run_process()
   return process:pid()
 end
 
@@ -33,10 +33,10 @@ local function ending(plugin, begin)
   return { status or signal, plugin:complaints() }, seconds
 end
 
-local function assert_ends_with(somebody_else, plugin)
-  local how, seconds = ending(plugin, function() somebody_else:close() end)
+local function assert_ends_with(followed, plugin)
+  local how, seconds = ending(plugin, function() followed:close() end)
   assert.same({ 1, ("follower: warn: process %d, which it serves, has ended\nshut down\n"):format(
-    somebody_else:pid()) }, how)
+    followed:pid()) }, how)
   return seconds
 end
 
@@ -76,27 +76,35 @@ describe("core.pidfd", function()
 end)
 
 describe("a plugin that follows a process", function()
-  local function follow(plugin, pid) return plugin:call("follow", { pid = pid }, 2).result end
+  local host, plugin
+
+  local function follow(pid) return plugin:call("follow", { pid = pid }, 2).result end
+
+  -- Starts the plugin, which follows a process.
+  local function follow_host(...)
+    host, plugin = run_process(), follower(...)
+    assert.is_true(follow(host:pid()))
+  end
+
+  after_each(function()
+    if host then host:close() end
+    if plugin then getmetatable(plugin).__close(plugin) end
+    host, plugin = nil, nil
+  end)
 
   it("ends with it", function()
-    local host <close> = somebody()
-    local plugin <close> = follower()
-    assert.is_true(follow(plugin, host:pid()))
+    follow_host()
     assert.truthy(assert_ends_with(host, plugin) < SOON)
   end)
 
   it("stops its pending requests", function()
-    local host <close> = somebody()
-    local plugin <close> = follower()
-    follow(plugin, host:pid())
+    follow_host()
     plugin:ask(extension.execution "wait")
     assert.truthy(assert_ends_with(host, plugin) < SOON)
   end)
 
   it("stops requests that are pending after the end of its input", function()
-    local host <close> = somebody()
-    local plugin <close> = follower()
-    follow(plugin, host:pid())
+    follow_host()
     plugin:ask(extension.execution "wait")
     plugin.process.stdin:close()
     assert.is_false((plugin.process:wait(0.1)))
@@ -104,9 +112,7 @@ describe("a plugin that follows a process", function()
   end)
 
   it("stops a handler that computes without waiting", function()
-    local host <close> = somebody()
-    local plugin <close> = follower()
-    follow(plugin, host:pid())
+    follow_host()
     plugin:ask(extension.execution "compute")
     local started = core.now()
     host:close()
@@ -118,40 +124,34 @@ describe("a plugin that follows a process", function()
   end)
 
   it("does not wait until its last output is read", function()
-    local host <close> = somebody()
-    local plugin <close> = follower()
-    follow(plugin, host:pid())
+    follow_host()
     plugin:ask(extension.execution "flood")
     assert.truthy(assert_ends_with(host, plugin) < SOON)
   end)
 
   it("ends at once if the process has ended already", function()
-    local plugin <close> = follower()
-    local how, seconds = ending(plugin, function() follow(plugin, gone_pid()) end)
+    plugin = follower()
+    local how, seconds = ending(plugin, function() follow(gone_pid()) end)
     assert.equal(1, how[1])
     assert.truthy(seconds < SOON)
   end)
 
   it("polls where the system does not report the end of processes", function()
-    local host <close> = somebody()
-    local plugin <close> = follower "poll"
-    follow(plugin, host:pid())
+    follow_host "poll"
     assert.truthy(assert_ends_with(host, plugin) < SOON)
   end)
 
   it("follows only the last process", function()
-    local first <close> = somebody()
-    local second <close> = somebody()
-    local plugin <close> = follower()
-    follow(plugin, first:pid())
-    follow(plugin, second:pid())
-    first:close()
+    follow_host()
+    local second <close> = run_process()
+    follow(second:pid())
+    host:close()
     assert.equal("waiting", core.json.decode(plugin:ask(extension.execution "wait")).params.message)
     assert.truthy(assert_ends_with(second, plugin) < SOON)
   end)
 
   it("refuses a wrong process id, and continues", function()
-    local plugin <close> = follower()
+    plugin = follower()
     for _, wrong in ipairs { 0, -1, 1.5, 1 << 31, "1", true, core.json.null } do
       local err = plugin:call("follow", { pid = wrong }, 2).error
       assert.equal("a process id expected, got " .. tostring(wrong), err.message)
@@ -161,9 +161,9 @@ describe("a plugin that follows a process", function()
   end)
 
   it("leaks nothing when it ends for another reason", function()
-    local plugin = pintle.plugin { name = "follower", version = "1.0.0" }
-    plugin:method("follow", function(params, ctx) return ctx.server:exit_with(params.pid) end)
-    local served <close> = in_process.serve(plugin)
+    local same = pintle.plugin { name = "follower", version = "1.0.0" }
+    same:method("follow", function(params, ctx) return ctx.server:exit_with(params.pid) end)
+    local served <close> = in_process.serve(same)
     assert.is_true(served.peer:call("follow", { pid = core.getpid() }))
   end)
 end)

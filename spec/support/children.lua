@@ -84,6 +84,13 @@ local function has_children() return children.pids()[1] ~= nil end
 -- Kills a process as another program would.
 function children.kill(pid) assert(os.execute("kill -KILL " .. pid)) end
 
+-- How many descriptors are open.
+function children.count_descriptors()
+  local count = 0
+  for _ in lfs.dir(DESCRIPTORS) do count = count + 1 end
+  return count
+end
+
 local last_stock
 
 -- Returns a function that raises if descriptors or children are left that were not there before. Garbage may hold some;

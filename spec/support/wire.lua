@@ -35,6 +35,13 @@ function wire.write(far, bytes)
   while at <= #bytes do at = at + assert(far:write(bytes:sub(at))) end
 end
 
+-- The bytes of a text, each a piece of its own.
+function wire.split(text)
+  local pieces = {}
+  for i = 1, #text do pieces[i] = text:sub(i, i) end
+  return pieces
+end
+
 -- The results of a call to receive, as one line.
 local function describe(kind, id, what, payload)
   if kind == "notification" then return "got " .. what end

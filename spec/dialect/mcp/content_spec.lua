@@ -4,10 +4,7 @@ local extension = require "spec.support.extension"
 local json = require("pintle.core").json
 local mcp = require "spec.support.mcp_client"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local function classic()
   local plugin = extension.plugin "library"

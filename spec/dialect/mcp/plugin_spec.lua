@@ -10,10 +10,7 @@ local test = require "pintle.test"
 
 local json = core.json
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local start, classic, ask, call = mcp.start, mcp.classic, mcp.ask, mcp.call
 

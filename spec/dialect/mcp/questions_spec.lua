@@ -10,10 +10,7 @@ local stage = require "spec.support.mcp_stage"
 local tasks = require "pintle.task"
 local test = require "pintle.test"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local ALL = { ["io.modelcontextprotocol/clientCapabilities"] = { elicitation = {}, sampling = {}, roots = {} } }
 

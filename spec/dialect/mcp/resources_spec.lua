@@ -7,10 +7,7 @@ local pintle = require "pintle"
 require "pintle.loop" -- keeps its descriptor open
 local uri_templates = require "pintle.dialect.mcp.uri_template"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 -- A plugin after the handshake.
 local function classic(name)

@@ -6,10 +6,7 @@ local json = core.json
 local mcp = require "spec.support.mcp_client"
 require "pintle.loop" -- keeps its descriptor open
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local TASKS = "io.modelcontextprotocol/tasks"
 local WITH_TASKS = {
