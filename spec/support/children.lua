@@ -43,6 +43,13 @@ function children.read(fd, ending)
   return text
 end
 
+-- Starts a child that waits for the end of its input, and then ends by itself.
+function children.wait_for_end(options)
+  options = options or {}
+  options.command = { "cat" }
+  return assert(core.spawn(options))
+end
+
 -- Runs a program to its end. Returns its stdout and how it ended.
 function children.run(options)
   local process <close> = assert(core.spawn(options))
