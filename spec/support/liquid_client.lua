@@ -125,4 +125,22 @@ end
 
 function metatable.__close(self) self.plugin.process:close() end
 
+-- A client of a plugin that is initialized: the engine of spec/support/plugins, or the greeter.
+local function start_initialized(script)
+  local self = client.start(script)
+  self:initialize()
+  return self
+end
+
+function client.engine() return start_initialized "spec/support/plugins/lua_for_liquid.lua" end
+
+function client.greeter() return start_initialized "examples/greeter/plugin.lua" end
+
+-- The error that a request is answered with.
+function client.error_of(self, method, params)
+  local message = self:request(method, params)
+  assert(message.result == nil, "the request succeeded")
+  return message.error
+end
+
 return client
