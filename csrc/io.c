@@ -227,7 +227,7 @@ ssize_t pt_io_read_blocking(pt_io *io, char *buffer, size_t len) {
   }
   n = read(io->fd, buffer, len);
   if (n == -1 && errno == EAGAIN) { /* another process has changed the mode */
-    io->is_blocking = set_blocking(io->fd, 0) != 0;
+    io->is_blocking = set_fd_blocking(io->fd, 0) != 0;
     errno = EAGAIN;
   }
   return n;
