@@ -106,7 +106,7 @@ describe("the source that is parsed", function()
   end)
 
   it("by the command until it has described a plugin", function()
-    assert_parsed(538000, "pintle.cli.call pintle.cli.check pintle.cli.new pintle.cli.recording pintle.cli.run",
+    assert_parsed(541000, "pintle.cli.call pintle.cli.check pintle.cli.new pintle.cli.recording pintle.cli.run",
       { "bin/pintle", "inspect", "-d", "gevals", "lua5.4", "spec/support/plugins/greeter.lua" })
   end)
 

@@ -191,7 +191,7 @@ describe("gevals, on the host's side:", function()
         local other = '{"name":"x","version":"1.0.0","protocolVersion":"0.0.2","operations":{}}'
         local plugin, err = start { say(result(1, other)) }
         assert.is_nil(plugin)
-        assert.matches('version "0.0.2" of the protocol, and only 0.0.1', err.message, 1, true)
+        assert.matches('version "0.0.2" of the protocol; supported is 0.0.1', err.message, 1, true)
       end)
 
       it("may have a version that is not semantic, with a warning", function()
