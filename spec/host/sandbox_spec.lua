@@ -434,6 +434,23 @@ describe("a sandbox", function()
       assert.equal("hello", run({ "./main.sh" }, "strict", { cwd = path }))
     end)
 
+    it("but no file that is only an argument of its code", function()
+      local private = work.path .. "/private"
+      lfs.mkdir(private)
+      local secret = write(private .. "/secret", "the secret")
+      for _, command in ipairs {
+        { "sh", "-c", 'cat "$1"', "sh", secret }, { "perl", "-e", "open(F, $ARGV[0]); print <F>", secret },
+        { "python3", "-m", "base64", "-e", secret },
+      } do
+        if core.which(command[1]) then
+          assert.not_equal("", run(command))
+          assert.equal("", run(command, "strict"))
+        end
+      end
+      local script = write(private .. "/main.lua", "print(SAID)")
+      assert.equal("hello", run({ "lua5.4", "-e", "SAID = 'hello'", script }, "strict"))
+    end)
+
     it("but does not let a script read the home in which it is", function()
       local script = write(home .. "/main.sh", "cat " .. home .. "/secret; echo done\n")
       local program = ([[

@@ -339,12 +339,24 @@ local INTERPRETERS = {
   python = true, ruby = true, sh = true, zsh = true,
 }
 
+-- Options after which there is no script; Lua runs one after -e as well.
+local CODE_OPTIONS = {
+  ["-c"] = true, ["-m"] = true, ["-e"] = true, ["--eval"] = true, ["-p"] = true, ["--print"] = true, ["-r"] = "php",
+}
+
+local function is_code_option(word, interpreter)
+  local found = CODE_OPTIONS[word]
+  if found == true then return word ~= "-e" or not interpreter:find "^lua" end
+  return found == interpreter
+end
+
 -- The first word that names a file is the script of an interpreter. Other programs are not given the files that their
 -- command names.
 function code_methods:add_words(command)
-  if not INTERPRETERS[command[1]:match "([^/]-)[%d.]*$"] then return end
+  local interpreter = command[1]:match "([^/]-)[%d.]*$"
+  if not INTERPRETERS[interpreter] then return end
   for i = 2, #command do
-    if command[i] == "-c" then return end
+    if is_code_option(command[i], interpreter) then return end
     local real = command[i]:sub(1, 1) ~= "-" and core.realpath(absolute_path(command[i], self.directory))
     if real and lfs.attributes(real, "mode") == "file" then return self:add_script(real) end
   end
