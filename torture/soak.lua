@@ -9,9 +9,9 @@ local soak = { name = "soak", workers = 1 }
 
 ---@param budget number seconds for all of them
 function soak.list(budget)
-  local items, share = {}, budget / #MODES
-  for i, mode in ipairs(MODES) do items[i] = { mode = mode, seconds = share } end
-  if share >= PLUGINS_FROM then items[#items + 1] = { mode = "plugins", seconds = share } end
+  local modes, items = table.move(MODES, 1, #MODES, 1, {}), {}
+  if budget / (#modes + 1) >= PLUGINS_FROM then modes[#modes + 1] = "plugins" end
+  for i, mode in ipairs(modes) do items[i] = { mode = mode, seconds = budget / #modes } end
   return items
 end
 
