@@ -191,7 +191,8 @@ pt_sandbox *pt_sandbox_read(lua_State *L) {
     pt_refuse_type(L, -1, "sandbox", "table");
   description = lua_gettop(L);
   pt_check_names(L, description, known, "the sandbox");
-  luaL_checkstack(L, 40, NULL);
+  if (!lua_checkstack(L, 40))
+    luaL_error(L, "not enough memory");
   s = lua_newuserdatauv(L, sizeof *s, 0);
   memset(s, 0, sizeof *s);
   s->has_files = read_flag(L, description, "files");
