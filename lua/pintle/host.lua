@@ -49,6 +49,7 @@ require("pintle.core").protect()
 ---@field extensions? boolean|string[]
 ---@field stop_timeouts? pintle.stop_timeouts
 ---@field spin? number
+---@field ordered? boolean objects that the plugin sends keep the order of their members
 ---@field handlers? table<string, pintle.handler> for requests and notifications that the dialect does not handle, or
 ---handles only by default
 ---@field discovered_manifest? table the manifest.json that `discover` found

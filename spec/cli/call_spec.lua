@@ -95,12 +95,24 @@ describe("pintle call", function()
       .. "pintle call lua5.4 examples/greeter/plugin.lua -- OPERATION\n", 64 }, call(cli.GREETER))
   end)
 
+  it("prints the members of a method's result in the order of the message", function()
+    local out = call("-d", "mcp", "--method", "tools/list", cli.GREETER)[1]
+    local order = { '"resultType"', '"tools"', '"name": "greet"', '"description"', '"inputSchema"', '"type": "object"',
+      '"properties"', '"required"', '"ttlMs"', '"cacheScope"', '"_meta"' }
+    local at = 1
+    for _, member in ipairs(order) do at = assert(out:find(member, at, true), member .. " in " .. out) end
+  end)
+
   it("calls any method with --method, and prints its result as JSON", function()
     local params = '{"command":"greet","arguments":[{"name":"Ada"}]}'
     local method = { "-d", "lsp", "--log", "error", "--method", "workspace/executeCommand" }
     assert.same({ '"Hello, Ada"\n', "", 0 }, call(method, "--params", params, cli.GREETER))
     assert.same({ "", "pintle: Method not found: nonsense (code -32601)\n", 2 },
       call("-d", "lsp", "--method", "nonsense", cli.GREETER))
+    assert.same({ "", "pintle: Method not found: tools/lst; did you mean tools/list? (code -32601)\n", 2 },
+      call("-d", "mcp", "--method", "tools/lst", cli.GREETER))
+    assert.same({ "", "pintle: Method not found: tools/list; pintle has recognised gevals, --dialect NAME chooses "
+      .. "another dialect (code -32601)\n", 2 }, call("--method", "tools/list", cli.GREETER))
     for words, message in pairs {
       [{ "--method", "m", "true", "--", "go" }] = "either an operation or --method METHOD, not both",
       [{ "--params", "{}", "true", "--", "go" }] = "--params needs --method METHOD",

@@ -485,7 +485,9 @@ describe("pintle check", function()
     assert.truthy(err:find("true speaks none of the dialects that were tried", 1, true), err)
   end)
 
-  it("exits with 64 for an operation that does not exist", function()
+  it("exits with 64 for an operation that does not exist, or arguments that do not fit", function()
+    assert.same({ "", 'pintle: Invalid params for "greet": property "name" is missing; did you mean name instead of '
+      .. "nmae?\n", 64 }, cli.outcome(cli.words("check", "--run", "greet", "--args", '{"nmae":"Ada"}', cli.GREETER)))
     for _, words in ipairs { {}, { "-d", "gevals" }, { "-d", "mcp" } } do
       assert.same({ "", "pintle: Unknown operation: greeet; did you mean greet?\n", 64 },
         cli.outcome(cli.words("check", words, "--run", "greeet", cli.GREETER)))
@@ -494,7 +496,6 @@ describe("pintle check", function()
 
   it("exits with 64 on usage errors", function()
     local WRONG = {
-      [{}] = "missing argument 'command'",
       [{ "-d", "nix", "true" }] = 'no dialect "nix"; there are editor, gevals, liquid, lsp, mcp, reginald',
       [{ "--args", "{}", "true" }] = "--args needs --run OPERATION",
       [{ "--run", "x", "--args", "5", "true" }] = "--args: a JSON object expected",

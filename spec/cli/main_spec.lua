@@ -48,19 +48,44 @@ describe("pintle", function()
   end)
 
   it("reports usage errors, and names the help command", function()
-    local out, err, status = cli.run { "inspct" }
-    assert.same({ "", 64 }, { out, status })
-    assert.truthy(err:find("pintle: unknown command 'inspct'\nDid you mean 'inspect'?", 1, true), err)
-    assert.truthy(err:find("\nMore: pintle help\n", 1, true), err)
-    assert.same({ "", [[
-pintle: missing argument 'command'
+    local missing = [[
+pintle: CMD… is missing: the program to start, and its arguments
 Usage: pintle inspect [-d NAME] [--json | --names] [OPTIONS] [--] CMD…
 More: pintle help inspect
-]], 64 }, cli.outcome { "inspect" })
-    assert.same({ "", 'pintle: no subcommand "inspct"; did you mean inspect?\n', 64 }, cli.outcome { "help", "inspct" })
-    out, err, status = cli.run { "inspect", "--jsn", "true" }
-    assert.same({ "", 64 }, { out, status })
-    assert.truthy(err:find("pintle: unknown option '--jsn'\nDid you mean '--json'?", 1, true), err)
+]]
+    assert.same({ "", missing, 64 }, cli.outcome { "inspect" })
+    assert.same({ "", missing, 64 }, cli.outcome { "inspect", "--" })
+    assert.same({ "", [[
+pintle: unknown option -v
+Usage: pintle COMMAND [OPTIONS] [ARGUMENTS]
+More: pintle help
+]], 64 }, cli.outcome { "-v" })
+  end)
+
+  it("refuses an operation without a program before it", function()
+    for _, name in ipairs { "call", "bench" } do
+      local out, err, status = cli.run { name, "--", "--", "greet", "name=Ada" }
+      assert.same({ "", 64 }, { out, status })
+      assert.truthy(err:find("^pintle: CMD… is missing: "), err)
+    end
+  end)
+
+  it("suggests the name that was meant, in one line", function()
+    for message, words in pairs {
+      ['no subcommand "inspct"; did you mean inspect?'] = { "inspct" },
+      ['no subcommand "cal"; did you mean call?'] = { "help", "cal" },
+      ["unknown option --jsn; did you mean --json?"] = { "inspect", "--jsn", "true" },
+      ["unknown option --time; did you mean --timeout?"] = { "call", "--time", "5s", "true", "--", "greet" },
+      ["unknown option --verison; did you mean --version?"] = { "--verison" },
+      ['--log: "inf" is none of debug, info, warn, error, silent; did you mean info?'] =
+        { "inspect", "--log", "inf", "true" },
+      ['SHELL: "bsh" is none of bash, fish, zsh; did you mean bash?'] = { "completion", "bsh" },
+      ['--dialect: "mpc" is none of editor, gevals, liquid, lsp, mcp, reginald; did you mean mcp?'] =
+        { "new", "-d", "mpc", "tea" },
+      ['no dialect "mpc"; did you mean mcp?'] = { "inspect", "-d", "mpc", "true" },
+    } do
+      assert.same({ "", ("pintle: %s\n"):format(message), 64 }, cli.outcome(words))
+    end
   end)
 
   it("refuses an empty program name", function()
@@ -70,7 +95,7 @@ More: pintle help inspect
     } do
       local out, err, status = cli.run(words)
       assert.same({ "", 64 }, { out, status }, words[1])
-      assert.truthy(err:find("^pintle: the name of the program is empty; [^\n]*\nUsage: pintle " .. words[1]), err)
+      assert.truthy(err:find("^pintle: the name of the program is empty; [^\n]*\n$"), err)
     end
   end)
 
@@ -98,6 +123,8 @@ More: pintle help inspect
     assert.equal("did you mean ./plugin.lua -v?", advice "plugin.lua")
     assert(lfs.mkdir(folder.path .. "/all"))
     assert.equal("all is a directory; to start the plugins in it: pintle run all", advice "all")
+    files.write(folder.path .. "/all/manifest.json", '{"name":"tea","executable":"plugin.lua"}')
+    assert.equal("did you mean all/plugin.lua -v?", advice "all")
     assert.is_nil(advice "nothing")
   end)
 

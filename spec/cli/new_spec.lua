@@ -35,16 +35,27 @@ for _, name in ipairs(dialects.names()) do
       local folder <close> = files.folder()
       local made = pintle(folder, "new", "tea", "--dialect", name)
       assert.same({ "", 0 }, { made[2], made[3] })
-      local greeting = made[1]:match "\n  pintle (call [^\n]*)\n"
-      local words = {}
-      for word in greeting:gmatch "%S+" do words[#words + 1] = word end
-      table.insert(words, 2, "--log")
-      table.insert(words, 3, "error")
-      assert.same({ "Hello, Ada\n", "", 0 },
-        cli.outcome({}, { command = { ROOT .. "/bin/pintle", table.unpack(words) }, cwd = folder.path .. "/tea" }))
+      local commands = made[1]:match "\nNext:\n(.-)README"
+      local text, code = shell("set -e\n" .. commands, folder.path)
+      assert.equal(0, code, text)
+      assert.truthy(text:find "Hello, Ada\n", text)
       local found, skipped = hosts { dialect = name, log = false }:discover(folder.path)
       assert.same({}, skipped)
       assert.equal("tea", found[1].name)
+    end)
+
+    it("runs with the printed commands when neither the shell nor Lua finds pintle", function()
+      local folder <close> = files.folder()
+      local text, code = shell(([[
+        set -e
+        unset LUA_PATH_5_4 LUA_CPATH_5_4 LUA_PATH LUA_CPATH
+        export PATH=/usr/local/bin:/usr/bin:/bin
+        %s/bin/pintle new tea > made
+        sed '1,/^Next:$/d; /^README/d' made > commands
+        . ./commands
+      ]]):format(ROOT), folder.path)
+      assert.equal(0, code, text)
+      assert.truthy(text:find "Hello, Ada\n", text)
     end)
 
     it("passes its spec, which fails when the plugin is broken", function()
@@ -126,7 +137,7 @@ describe("pintle new", function()
     end
     local outcome = pintle(folder, "new", "tea", "-d", "latin")
     assert.equal(64, outcome[3])
-    assert.truthy(outcome[2]:find("'editor', 'gevals'", 1, true), outcome[2])
+    assert.truthy(outcome[2]:find('"latin" is none of editor, gevals, ', 1, true), outcome[2])
     assert.is_nil(lfs.attributes(folder.path .. "/tea"))
   end)
 

@@ -174,6 +174,8 @@ describe("a recorded host", function()
     record(cli.GREETER)
     assert.same({ "9 messages of the plugin, all as recorded\n", "", 0 }, replay(path))
     assert.same({ "9 messages of the plugin, all as recorded\n", "", 0 }, replay(path, "--", cli.GREETER))
+    assert.same({ "9 messages of the plugin, all as recorded\n", "", 0 },
+      cli.outcome(cli.words("replay", path, "--", cli.GREETER)))
     local greeter = files.read "examples/greeter/plugin.lua"
     local other = children.lua((greeter:gsub('"1.0.0"', '"1.0.1"'):gsub("nobody to greet", "nobody")))
     local out, err, status = table.unpack(replay(path, "--", table.unpack(other)))
@@ -200,8 +202,8 @@ describe("a recorded host", function()
   it("reports usage errors", function()
     write(HELLO)
     assert.same({ "", 'pintle: cannot run "no-such-program": No such file or directory\n', 2 }, replay(path))
-    assert.same({ "", "pintle: a command needs --as host\n", 64 },
-      cli.outcome { "replay", path, "--", "cat" })
+    assert.same({ "", "pintle: --as plugin takes no program: the host starts this command\n", 64 },
+      cli.outcome { "replay", "--as", "plugin", path, "--", "cat" })
     assert.same({ "", "pintle: /no/such/file: No such file or directory\n", 64 }, replay "/no/such/file")
     local folder = path:match "^.*/"
     assert.same({ "", ("pintle: %s: Is a directory\n"):format(folder), 64 }, replay(folder))

@@ -96,6 +96,7 @@ A cup of lapsang souchong
 pintle: brew failed: no leaf
 pintle: Unknown operation: brow; did you mean brew?
 pintle: no plugin or command coffee; try `help`
+pintle: no plugin or command brew; did you mean tea brew?
 pintle: help takes no arguments here; try PLUGIN inspect OPERATION
 pintle: unterminated '
 pintle: "leaf" is neither key=value nor key:=JSON
@@ -103,6 +104,7 @@ pintle: "leaf" is neither key=value nor key:=JSON
 tea brew leaf=none
 tea brow
 coffee
+brew leaf=x
 help me
 tea brew leaf='assam
 tea brew leaf
@@ -224,6 +226,8 @@ pintle: no operation or command xyzzy; try `help`
 pintle: Invalid params for "greet": property "name" is missing; did you mean name instead of nam?
 pintle: no operation gret; did you mean greet?
 ]], 64 }, run_program("gret\ncal x\nxyzzy\ngreet nam=x\nhelp gret\n", "--", cli.GREETER))
+    assert.same({ "", "pintle: Method not found: workspace/excuteCommand; did you mean workspace/executeCommand? "
+      .. "(code -32601)\n", 2 }, run_program("call workspace/excuteCommand\n", "-d", "lsp", "--", cli.GREETER))
   end)
 
   it("starts the program again on reload", function()
@@ -239,8 +243,13 @@ pintle: no operation gret; did you mean greet?
   it("prints the correct command when -- or the directory is missing", function()
     assert.same({ "", "pintle: lua5.4 is no directory; to start a program: pintle run -- lua5.4 x.lua\n", 64 },
       cli.outcome { "run", "lua5.4", "x.lua" })
-    assert.same({ "", "pintle: a directory expected, or -- and a program\n", 64 }, cli.outcome { "run" })
+    assert.same({ "", "pintle: a directory or a program expected: pintle run DIR, or pintle run -- CMD…\n", 64 },
+      cli.outcome { "run" })
     assert.equal(64, cli.outcome { "run", "--" }[3])
+    local folder <close> = files.folder()
+    files.write(folder.path .. "/manifest.json", '{"name":"tea","executable":"brew"}')
+    assert.same({ "", ("pintle: %s is a plugin, not a directory of plugins; to start it: pintle run -- %s/brew\n")
+      :format(folder.path, folder.path), 64 }, cli.outcome { "run", folder.path })
     assert.equal(64, cli.outcome { "run", "--config", "{}", "spec" }[3])
   end)
 end)

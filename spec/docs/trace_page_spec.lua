@@ -19,7 +19,7 @@ describe("docs/trace.md", function()
     end
     assert.equal(answers[1], answers[2])
     assert.truthy(answers[1]:find "Hello, Ada")
-    local shown = files.read "docs/trace.md":match "%$ pintle (replay %-%-as host [^\n]*)"
+    local shown = files.read "docs/trace.md":match "%$ pintle (replay [^\n]* %-%- [^\n]*)"
     local code = ("bin/pintle %s 2>/dev/null"):format(shown:gsub("greeter%.jsonl", recording.path))
     assert.equal("1 message of the plugin, all as recorded\n", (children.run { command = children.sh(code) }))
   end)

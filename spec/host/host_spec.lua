@@ -37,7 +37,14 @@ describe("a host", function()
   end)
 
   describe("is created", function()
-    it("with known options only", function()
+    it("keeps the order of members if it is asked to", function()
+    local command = { "lua5.4", "examples/greeter/plugin.lua" }
+    local greeter = assert(host:start { command = command, ordered = true })
+    assert.matches('^{"name":"greeter","version":"1%.0%.0",.*"operations":{"greet":{"description":',
+      core.json.encode(greeter.raw_manifest))
+  end)
+
+  it("with known options only", function()
       raises(function() hosts { dialcet = "gevals" } end, 'host_spec.lua:%d+: no option "dialcet"')
       raises(function() hosts { dialect = "gevlas" } end, 'host_spec.lua:%d+: dialect: no dialect "gevlas"')
       raises(function() hosts { verbosity = "loud" } end, "host_spec.lua:%d+: verbosity")

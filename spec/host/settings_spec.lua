@@ -48,13 +48,14 @@ describe("the options of a plugin", function()
   local host = hosts { log = false }
 
   it("are checked when it is started", function()
+    raises('command: no program in it; write { "lua5.4", "plugin.lua" }',
+      function() host:start { command = { " " } } end)
     for message, given in pairs {
       ['no option "pol"'] = { command = { "ls" }, pol = 1 },
       ["command: the program and its arguments are missing"] = {},
-      ["command: a list expected, got string; a list of strings expected, the program first"] =
-        { command = "ls -l" },
-      ["command: it is empty; a list of strings expected, the program first"] = { command = {} },
-      ["command: 2: string expected, got number; a list of strings expected, the program first"] =
+      ['command: a list expected, got string; write { "lua5.4", "plugin.lua" }'] = { command = "ls -l" },
+      ['command: no program in it; write { "lua5.4", "plugin.lua" }'] = { command = {} },
+      ['command: 2: string expected, got number; write { "lua5.4", "plugin.lua" }'] =
         { command = { "ls", 1 } },
       ["name: a name expected, got  "] = { command = { "ls" }, name = " " },
       ["env: HOME: string expected, got number"] = { command = { "ls" }, env = { HOME = 1 } },

@@ -8,6 +8,7 @@ local status = require "pintle.cli.status"
 local core = lazy "pintle.core"
 local latency = lazy "pintle.cli.latency"
 local recognition = lazy "pintle.cli.recognition"
+local suggestions = lazy "pintle.cli.suggestion"
 local tasks = lazy "pintle.task"
 
 local CALLS = 1000 -- default of --calls
@@ -59,7 +60,7 @@ local function new_measured_call(args, plugin)
   return function()
     local outcome, problem = plugin:execute(args.operation, given, timing)
     if not outcome then
-      problem.message = options.suggest_for_operation(problem, plugin.manifest, args.operation, given)
+      problem.message = suggestions.operation_error_message(problem, plugin.manifest, args.operation, given)
       return false, problem, problem.kind
     end
     return outcome.success, outcome.error or outcome.message

@@ -4,8 +4,10 @@ local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
+local commands = lazy "pintle.cli.run.commands"
 local outcomes = lazy "pintle.cli.outcome"
 local recognition = lazy "pintle.cli.recognition"
+local suggestions = lazy "pintle.cli.suggestion"
 
 local call = { name = "call", summary = "Run one operation of a plugin, or call any method.", takes_command = "first" }
 
@@ -60,7 +62,7 @@ local function call_operation(started, work)
     on_part = function(part) take_call_part(work, part) end,
     on_progress = call_progress_listener(started, args),
   })
-  if err then err.message = options.suggest_for_operation(err, manifest, args.operation, given) end
+  if err then err.message = suggestions.operation_error_message(err, manifest, args.operation, given) end
   return work.outcome ~= nil, err
 end
 
@@ -69,6 +71,11 @@ local function call_method(started, work)
   local timing = { timeout = args.timeout, on_progress = call_progress_listener(started, args) }
   local result, err = started.plugin:call(args.method, args.params, timing)
   work.result = result
+  if err then
+    local methods = commands.likely_methods(started.dialect, started.plugin.raw_manifest)
+    err.message = suggestions.method_error_message(err, args.method, methods,
+      started.is_recognised and started.dialect or nil)
+  end
   return err == nil, err
 end
 
@@ -122,6 +129,7 @@ end
 function call.run(args, console)
   local ok, wrong = options.check_target(args)
   if not ok then return nil, wrong end
+  args.ordered = true
   local started
   local work = { args = args, console = call_result_console(args, console), parts = {} } ---@type pintle.cli.call.work
   local signal, is_answered, err = status.run_interruptible(function()

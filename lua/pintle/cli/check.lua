@@ -9,16 +9,16 @@ local bytes = lazy "pintle.bytes"
 local core = lazy "pintle.core"
 local dialects = lazy "pintle.dialect"
 local errors = lazy "pintle.error"
-local jsonrpc = lazy "pintle.jsonrpc"
 local recognition = lazy "pintle.cli.recognition"
 local runner = lazy "pintle.cli.check.runner"
+local suggestions = lazy "pintle.cli.suggestion"
 
 local check = { name = "check", summary = "Test whether a plugin conforms to its protocol.", takes_command = true }
 
 function check.define(parser)
   parser:usage "Usage: pintle check [-d NAME] [--run OPERATION] [OPTIONS] [--] CMD…"
   parser:argument("command", "The program to start, and its arguments."):argname "CMD…":args "?"
-  parser:option("-d --dialect", "The protocol of the plugin (default: pintle tries all it knows)."):argname "NAME"
+  options.define_dialect(parser)
   parser:option("--run", "An operation that may be run (default: none is run)."):argname "OPERATION"
   parser:option("--args", "The arguments of the operation, as a JSON object."):argname "JSON":convert(options.json)
   parser:option("--config", "The plugin's configuration, as JSON."):argname "JSON":convert(options.json)
@@ -235,19 +235,20 @@ end
 -- {====== Probing ======
 
 local function check_what_to_check(args)
-  if not args.command or #args.command == 0 then return options.usage_error "missing argument 'command'" end
   local ok, message = options.check_arguments(args.args)
   if not ok then return options.usage_error(message) end
   if args.args and not args.run then return options.usage_error "--args needs --run OPERATION" end
   return true
 end
 
--- An operation that may be run has to exist. If none does, the probes say why.
-local function check_probed_operation(manifest, operation)
+-- An operation that may be run has to exist, and the arguments have to fit its schema. If the plugin has no operations,
+-- the probes say why.
+local function check_probed_operation(manifest, args)
   if #manifest.names == 0 then return true end
-  local _, err = manifest:check(operation, {})
-  if not err or err.code ~= jsonrpc.METHOD_NOT_FOUND then return true end
-  err.message = options.suggest_for_operation(err, manifest, operation, {})
+  local given = args.args or {}
+  local ok, err = manifest:check(args.run, given)
+  if ok then return true end
+  err.message = suggestions.operation_error_message(err, manifest, args.run, given)
   return nil, err
 end
 
@@ -261,7 +262,7 @@ local function recognise_checked_plugin(args, console)
   if not started then return args.dialect, err end
   started.plugin:stop()
   local ok, problem = true, nil
-  if args.run then ok, problem = check_probed_operation(started.plugin.manifest, args.run) end
+  if args.run then ok, problem = check_probed_operation(started.plugin.manifest, args) end
   if not ok then return nil, problem end
   return started.dialect
 end

@@ -5,7 +5,8 @@ local status = require "pintle.cli.status"
 local completion = { name = "completion", summary = "Print the completion script of a shell." }
 
 function completion.define(parser)
-  parser:argument("shell", "The shell."):argname "SHELL":choices { "bash", "fish", "zsh" }
+  parser:usage "Usage: pintle completion SHELL"
+  parser:argument("shell", "The shell: bash, fish or zsh."):argname "SHELL":choices { "bash", "fish", "zsh" }
 end
 
 ---@type table<string, fun(outline: pintle.cli.outline): string>

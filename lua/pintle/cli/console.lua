@@ -5,6 +5,7 @@ local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
 
 local core = lazy "pintle.core"
+local options = lazy "pintle.cli.options"
 
 local STYLES = {
   bold = "\27[1m", dim = "\27[2m", red = "\27[31m", green = "\27[32m", yellow = "\27[33m", cyan = "\27[36m",
@@ -115,6 +116,23 @@ function methods:plugin_environment()
     LUA_PATH_5_4 = append_to_lua_path("LUA_PATH", ("%s/lua/?.lua;%s/lua/?/init.lua"):format(root, root)),
     LUA_CPATH_5_4 = append_to_lua_path("LUA_CPATH", root .. "/build/?.so"),
   }
+end
+
+---The interpreter for plugins, in a shell: lua5.4, or that of the checkout if lua5.4 does not find pintle.
+---@return string
+function methods:interpreter()
+  local root = self.checkout
+  local own = root and ("%s/lua/?.lua;%s/lua/?/init.lua;"):format(root, root) or ""
+  local others = package.path:sub(1, #own) == own and package.path:sub(#own + 1) or package.path
+  if not root or package.searchpath("pintle", others) then return "lua5.4" end
+  return options.shell_line { options.absolute(root .. "/script/lua") }
+end
+
+---The word that starts this command in a shell.
+---@return string
+function methods:program_name()
+  if not self.checkout or core.which "pintle" then return "pintle" end
+  return options.shell_line { options.absolute(self.checkout .. "/bin/pintle") }
 end
 
 ---@param checkout? string

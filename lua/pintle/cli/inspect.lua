@@ -94,6 +94,7 @@ end
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function inspect.run(args, console)
+  args.ordered = true
   local signal, started, offered, err = status.run_interruptible(function() return start_and_inspect(args, console) end)
   if started and not signal then print_plugin(args, started, offered, console) end
   if started then started.plugin:stop() end

@@ -6,11 +6,8 @@ local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
 local status = require "pintle.cli.status"
 
-local core = lazy "pintle.core"
 local dialects = lazy "pintle.dialect"
-local lfs = lazy "lfs"
-local manifests = lazy "pintle.manifest"
-local options = lazy "pintle.cli.options"
+local suggestions = lazy "pintle.cli.suggestion"
 
 ---A subcommand, in the module pintle.cli.NAME.
 ---@class pintle.cli.command
@@ -39,40 +36,64 @@ local HERE = {} ---@type table<string, pintle.cli.command>
 
 local function load_subcommand(name) return HERE[name] or require("pintle.cli." .. name) end
 
-local function raise_usage_error(parser, message)
-  local command = parser._parent and " " .. parser._name or ""
-  local text = ("%s\n%s\nMore: pintle help%s"):format(message, parser:get_usage(), command)
-  error(errors.new("invalid", text, { is_text = true }), 0)
-end
-
--- argparse appends defaults after the period of a description; they belong inside the sentence.
-local function fix_argparse_defaults(parser)
-  for _, option in ipairs(parser._options) do
-    if option._default then
-      option:description(("%s (default: %s)."):format(option._description:gsub("%.$", ""), option._default))
-      option:show_default(false)
-    end
-  end
-end
-
--- argparse prints each name of an option on a line of its own, and reports a wrong value without the option.
-local function fix_argparse_option_names(parser)
-  for _, option in ipairs(parser._options) do
-    local names, argname, convert = table.concat(option._aliases, ", "), option._argname, option._convert
-    if argname then option._get_label_lines = function() return { names .. " " .. argname } end end
-    if convert then
-      option:convert(function(text)
-        local value, message = convert(text)
-        return value, message and ("%s: %s"):format(option._aliases[#option._aliases], message)
-      end)
-    end
-  end
-end
-
 local function subcommand_names()
   local names = {}
   for _, group in ipairs(main.GROUPS) do table.move(group, 2, #group, #names + 1, names) end
   return names
+end
+
+local function raise_usage_error(message) error(errors.new("invalid", message, { is_text = true }), 0) end
+
+local function refuse_parser_input(parser, message)
+  local text, is_complete = suggestions.explain_parser_message(parser, message, subcommand_names())
+  if is_complete then return raise_usage_error(text) end
+  local command = parser._parent and " " .. parser._name or ""
+  raise_usage_error(("%s\n%s\nMore: pintle help%s"):format(text, parser:get_usage(), command))
+end
+
+-- argparse appends defaults after the period of a description; they belong inside the sentence.
+local function fix_argparse_default(option)
+  if not option._default then return end
+  option:description(("%s (default: %s)."):format(option._description:gsub("%.$", ""), option._default))
+  option:show_default(false)
+end
+
+-- argparse prints each name of an option on a line of its own, and an argument by its name in the code.
+local function fix_argparse_label(element)
+  local argname = element._argname
+  local names = element._aliases and table.concat(element._aliases, ", ") .. " " or ""
+  if argname then element._get_label_lines = function() return { names .. argname } end end
+end
+
+-- argparse counts bytes, so the ellipsis puts a description too far to the left.
+local function fix_argparse_columns(parser)
+  local get_help = parser.get_help
+  function parser:get_help() return (get_help(self):gsub("\n   CMD…", "%0  ")) end
+end
+
+local function word_reader(words)
+  local is_allowed = {}
+  for _, word in ipairs(words) do is_allowed[word] = true end
+  return function(text)
+    if is_allowed[text] then return text end
+    local message = ("%q is none of %s"):format(text, table.concat(words, ", "))
+    return nil, (suggestions.append_nearest_name(message, text, words))
+  end
+end
+
+-- argparse reports a wrong value without the name of its option, and suggests nothing.
+local function fix_argparse_values(element)
+  local convert, label = element._convert, element._aliases and element._aliases[#element._aliases] or element._argname
+  if element._choices then
+    element.words, element._choices = element._choices, nil -- `words` is for the outline
+    convert = word_reader(element.words)
+  end
+  if not convert then return end
+  element:convert(function(text)
+    local value, message = convert(text)
+    if message then raise_usage_error(("%s: %s"):format(label, message)) end
+    return value
+  end)
 end
 
 local function is_subcommand(word)
@@ -85,8 +106,14 @@ end
 local function add_subcommand(parser, command)
   local sub = parser:command(command.name, command.summary)
   command.define(sub)
-  fix_argparse_defaults(sub)
-  fix_argparse_option_names(sub)
+  fix_argparse_columns(sub)
+  for _, option in ipairs(sub._options) do fix_argparse_default(option) end
+  for _, elements in ipairs { sub._options, sub._arguments } do
+    for _, element in ipairs(elements) do
+      fix_argparse_label(element)
+      fix_argparse_values(element)
+    end
+  end
   return sub
 end
 
@@ -99,12 +126,12 @@ function main.parser(only)
   parser:usage "Usage: pintle COMMAND [OPTIONS] [ARGUMENTS]"
   parser:help_max_width(80):command_target "name"
   parser:flag("--version", "Print the version and exit.") -- both are replaced by the subcommand (`subcommand_words`)
-  parser.error = raise_usage_error
+  parser.error = refuse_parser_input
   local commands, parsers = {}, {}
   for _, name in ipairs(only and { only } or subcommand_names()) do
     commands[name] = load_subcommand(name)
     parsers[name] = add_subcommand(parser, commands[name])
-    parsers[name].error = raise_usage_error
+    parsers[name].error = refuse_parser_input
   end
   return parser, commands, parsers
 end
@@ -167,44 +194,6 @@ local function split_off_plugin_command(parser, list, has_more)
   return own, command
 end
 
--- The items of a JSON list, such as the `command` of a configuration file.
-local function decode_command_list(word)
-  if word:sub(1, 1) ~= "[" then return nil end
-  local list = core.json.decode(word)
-  if type(list) ~= "table" or not list[1] then return nil end
-  for _, item in ipairs(list) do
-    if type(item) ~= "string" then return nil end
-  end
-  return list
-end
-
-local function split_command_at_spaces(text)
-  local words = {}
-  for word in text:gmatch "%S+" do words[#words + 1] = word end
-  return words
-end
-
----What is wrong with the command of a program before it is started.
----@param command string[]
----@param name string the subcommand
----@return string? message
-local function fault_of_command(command, name)
-  local program = command[1]
-  if not program then return nil end
-  if not program:find "%S" then
-    return "the name of the program is empty; is it a variable of the shell that is not set?"
-  end
-  local list = decode_command_list(program)
-  if list then
-    return ("the program is given as a list; write its items as words: pintle %s %s"):format(name,
-      options.shell_line(options.append_words(list, command, 2)))
-  end
-  if program:find "%s" and not lfs.attributes(program) then
-    return ("there is no program %q; write its arguments as words: pintle %s %s"):format(program, name,
-      options.shell_line(options.append_words(split_command_at_spaces(program), command, 2)))
-  end
-end
-
 -- }======
 
 -- {====== Running ======
@@ -215,7 +204,7 @@ local function parse_command_after_dashes(list, parser, sub)
   if list[stop] ~= "--" then return parser:parse(list) end
   local args = parser:parse(table.move(list, 1, stop - 1, 1, {}))
   args.command = table.move(list, stop + 1, #list, 1, {})
-  if #args.command == 0 then raise_usage_error(sub, "a program expected after --") end
+  if #args.command == 0 then refuse_parser_input(sub, "a program expected after --") end
   return args
 end
 
@@ -230,6 +219,7 @@ local function parse_subcommand(list, parser, command, sub)
   local own, plugin_command = split_off_plugin_command(sub, list, command.takes_command == "first")
   local args = parser:parse(own)
   args.command = plugin_command
+  if #plugin_command == 0 and not args.list then refuse_parser_input(sub, "missing argument 'command'") end
   return args
 end
 
@@ -238,8 +228,9 @@ local function parse_command_line(given)
   local name = list[1]
   local parser, commands, parsers = main.parser(is_subcommand(name) and name or nil)
   local args = parse_subcommand(list, parser, commands[name], parsers[name])
-  local fault = args.command and fault_of_command(args.command, args.name)
-  if fault then raise_usage_error(parsers[args.name], fault) end
+  local is_plain = not args.command or not args.command[1] or args.command[1]:find "^[^%s%[]%S*$"
+  local fault = not is_plain and suggestions.fault_of_command(args.command, args.name)
+  if fault then raise_usage_error(fault) end
   return commands[args.name], args, parsers[args.name]
 end
 
@@ -371,11 +362,7 @@ function HERE.help.run(args, console)
     console:print((parsers[topic]:get_help():gsub("\n$", "")))
     return status.DONE
   end
-  local names = subcommand_names()
-  table.sort(names)
-  local near = manifests.nearest({ names = names }, topic)
-  local advice = near and ("did you mean %s?"):format(near) or "there are " .. table.concat(names, ", ")
-  return nil, errors.new("invalid", ("no subcommand %q; %s"):format(topic, advice))
+  return nil, errors.new("invalid", suggestions.unknown_name_message("subcommand", topic, subcommand_names()))
 end
 
 -- }======
@@ -418,7 +405,7 @@ local KINDS = { FILE = "file", DIR = "directory", ["CMD…"] = "program" }
 
 local function outline_parser_value(element, target)
   local label = element._argname or element._name
-  local words = element._choices
+  local words = element.words
   if target == "dialect" then words = dialects.names() end
   return { label = label, words = words or {}, kind = words and "words" or KINDS[label] or "other" }
 end

@@ -52,12 +52,10 @@ end
 
 ---@param head string in roff
 ---@param text string
----@param words? string[] the allowed values
-function methods:roff_item(head, text, words)
+function methods:roff_item(head, text)
   add_roff_request(self, ".TP")
   self:roff_line(head)
-  local choices = words and #words > 0 and (" One of %s."):format(table.concat(words, ", ")) or ""
-  self:roff_line(escape_roff(text .. (text:find "[.)]$" and "" or ".") .. choices))
+  self:roff_line(escape_roff(text .. (text:find "[.)]$" and "" or ".")))
 end
 
 ---@return string
@@ -95,7 +93,7 @@ local function add_option_items(page, options)
     for i, name in ipairs(option.names) do
       names[i] = bold_roff(name) .. (option.value and " " .. italic_roff(option.value.label) or "")
     end
-    page:roff_item(table.concat(names, ", "), option.description, option.value and option.value.words)
+    page:roff_item(table.concat(names, ", "), option.description)
   end
 end
 
@@ -103,7 +101,7 @@ local function add_command_section(page, command)
   page:roff_subsection(command.usage)
   page:roff_paragraph(command.description)
   for _, argument in ipairs(command.arguments) do
-    page:roff_item(italic_roff(argument.value.label), argument.description, argument.value.words)
+    page:roff_item(italic_roff(argument.value.label), argument.description)
   end
   add_option_items(page, command.options)
 end

@@ -14,10 +14,12 @@ local lfs = lazy "lfs"
 local new = { name = "new", summary = "Create a plugin that runs, with its spec and a README." }
 
 function new.define(parser)
+  parser:usage "Usage: pintle new [-d NAME] NAME"
   parser:argument("folder", "The name of the plugin; of a path, the last part is the name.")
     :argname "NAME"
-  parser:option("-d --dialect", "The protocol of the plugin.", "gevals"):argname "NAME"
-    :choices(dialects.names())
+  local names = dialects.names()
+  parser:option("-d --dialect", ("The protocol of the plugin: %s."):format(table.concat(names, ", ")), "gevals")
+    :argname "NAME":choices(names)
 end
 
 -- {====== Templates; words between @ are replaced ======
@@ -166,7 +168,8 @@ DIALECTS.gevals = {
 
 The protocol also works in a pipe:
 ```sh
-echo '{"jsonrpc":"2.0","id":1,"method":"execute","params":{"operation":"greet","args":{"name":"Ada"}}}' | ./plugin.lua
+echo '{"jsonrpc":"2.0","id":1,"method":"execute","params":{"operation":"greet","args":{"name":"Ada"}}}' |
+  @shell_lua@ plugin.lua
 ```
 ]],
 }
@@ -483,8 +486,8 @@ local function print_created_files(folder, name, dialect, made, console)
   for i = 2, #lines do console:print(lines[i]) end
   console:print "Next:"
   console:print("  cd " .. folder)
-  console:print(("  pintle call -d %s ./plugin.lua -- greet name=Ada"):format(dialect))
-  console:print "  busted --lua=lua5.4"
+  console:print(("  %s call -d %s ./plugin.lua -- greet name=Ada"):format(console:program_name(), dialect))
+  console:print("  busted --lua=" .. console:interpreter())
   console:print "README.md has the configuration for AI clients and editors, to paste."
 end
 

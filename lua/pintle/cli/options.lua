@@ -1,5 +1,4 @@
--- Options that several subcommands share, conversion of their values, and arguments of operations, with suggestions for
--- misspelt ones.
+-- Options that several subcommands share, conversion of their values, and arguments of operations.
 
 local lazy = require "pintle.lazy"
 
@@ -7,10 +6,9 @@ local core = lazy "pintle.core"
 local dialects = lazy "pintle.dialect"
 local duration = lazy "pintle.duration"
 local errors = lazy "pintle.error"
-local json_values = lazy "pintle.cli.json_values"
 local lfs = lazy "lfs"
-local manifests = lazy "pintle.manifest"
 local sandboxes = lazy "pintle.process.sandbox"
+local suggestions = lazy "pintle.cli.suggestion"
 
 local options = {}
 
@@ -115,7 +113,8 @@ local LEVELS = { "debug", "info", "warn", "error", "silent" }
 ---@param parser table
 ---@param default string
 function options.define_log(parser, default)
-  parser:option("--log", "Minimum log level shown on stderr.", default):argname "LEVEL":choices(LEVELS)
+  parser:option("--log", "Minimum log level shown on stderr: debug, info, warn, error or silent.", default)
+    :argname "LEVEL":choices(LEVELS)
 end
 
 ---@param parser table
@@ -142,10 +141,16 @@ end
 ---@param name string
 ---@return pintle.dialect?, pintle.error?
 function options.find_dialect(name)
-  local dialect, message = dialects.get(name)
+  local dialect = dialects.get(name)
   if dialect then return dialect end
-  local near = manifests.nearest({ names = dialects.names() }, name)
-  return options.usage_error(near and ("%s; did you mean %s?"):format(message, near) or message)
+  return options.usage_error(suggestions.unknown_name_message("dialect", name, dialects.names()))
+end
+
+---@param parser table
+---@param default? string in words
+function options.define_dialect(parser, default)
+  parser:option("-d --dialect", ("The protocol of the plugin: %s (default: %s)."):format(
+    table.concat(dialects.names(), ", "), default or "all are tried")):argname "NAME"
 end
 
 ---Defines the options that `recognition.start_plugin` uses.
@@ -153,8 +158,7 @@ end
 ---@param log_level string default of `--log`
 ---@param default_dialect? string in words
 function options.define_starting(parser, log_level, default_dialect)
-  parser:option("-d --dialect", ("The protocol of the plugin (default: %s)."):format(
-    default_dialect or "pintle tries all it knows")):argname "NAME"
+  options.define_dialect(parser, default_dialect)
   parser:option("--config", "The plugin's configuration, as JSON."):argname "JSON":convert(options.json)
   options.define_sandbox(parser)
   options.define_start_timeout(parser)
@@ -266,36 +270,6 @@ function options.gather_arguments(words, given, schema)
   return args
 end
 
--- The parameter that an argument with an unknown name may be meant for.
-local function nearest_parameter(operation, args)
-  local params = operation and operation.params
-  local properties = type(params) == "table" and params.properties
-  if type(properties) ~= "table" then return nil end
-  local known = json_values.sorted_names(properties)
-  for _, name in ipairs(json_values.sorted_names(args)) do
-    local near = properties[name] == nil and manifests.nearest({ names = known }, name)
-    if near and args[near] == nil then return name, near end
-  end
-end
-
----The message of an error about an operation that could not be run, with a suggestion if its name or the name of an
----argument is misspelt.
----@param err pintle.error
----@param manifest pintle.manifest
----@param operation string
----@param args table
----@return string message
-function options.suggest_for_operation(err, manifest, operation, args)
-  if err.kind ~= "invalid" then return err.message end
-  local name = type(err.data) == "table" and err.data.suggestion
-  if name then return ("%s; did you mean %s?"):format(err.message, name) end
-  if err.code == -32601 and #manifest.names > 0 then
-    return ("%s; available: %s"):format(err.message, table.concat(manifest.names, ", "))
-  end
-  local wrong, near = nearest_parameter(manifest.operations[operation], args)
-  return wrong and ("%s; did you mean %s instead of %s?"):format(err.message, near, wrong) or err.message
-end
-
 -- }======
 
 -- {====== What to call: an operation or a method ======
@@ -304,27 +278,11 @@ end
 ---@param parser table
 ---@param description string of an argument of the operation
 function options.define_target(parser, description)
-  parser:argument("operation", "The operation to run."):args "?"
+  parser:argument("operation", "The operation to run."):argname "OPERATION":args "?"
   parser:argument("words", description):argname "key=value":args "*"
   parser:option("--args", "All arguments, as a JSON object."):argname "JSON":convert(options.json)
   parser:option("--method", "Call this method of the protocol instead of an operation."):argname "METHOD"
   parser:option("--params", "The params of the method, as JSON."):argname "JSON":convert(options.json)
-end
-
----Where `--` is missing, if the command of a plugin ends with an operation and its arguments.
----@param command string[]
----@param name string the subcommand
----@return string
-local function advice_for_missing_dashes(command, name)
-  for i = 3, #command do
-    if command[i]:find "^[%w_-]+:?=" and not command[i]:find "^%-" then
-      local program = table.move(command, 1, i - 2, 1, {})
-      local rest = table.move(command, i - 1, #command, 1, {})
-      return ("put -- before the operation: pintle %s %s -- %s"):format(name, options.shell_line(program),
-        options.shell_line(rest))
-    end
-  end
-  return ("name it behind the program and --: pintle %s %s -- OPERATION"):format(name, options.shell_line(command))
 end
 
 ---@param args table
@@ -334,7 +292,7 @@ function options.check_target(args)
     return options.usage_error "either an operation or --method METHOD, not both"
   end
   if not args.method and not args.operation then
-    local advice = advice_for_missing_dashes(args.command, args.name)
+    local advice = suggestions.advice_for_missing_dashes(args.command, args.name)
     return options.usage_error("the operation is missing; " .. advice)
   end
   if args.params ~= nil and not args.method then return options.usage_error "--params needs --method METHOD" end

@@ -5,10 +5,11 @@
 
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
-local lfs = require "lfs"
 local loop = require "pintle.loop"
 local options = require "pintle.cli.options"
 local tasks = require "pintle.task"
+
+local suggestions = require "pintle.lazy" "pintle.cli.suggestion"
 
 -- The order in which dialects are tried when none is likely. Dialects that are not listed follow by name.
 local ORDER = { "gevals", "mcp", "liquid", "lsp", "reginald", "editor" }
@@ -215,7 +216,12 @@ local function begin_lane(search, lane)
   lane.begun = loop.now()
   lane.host = require "pintle.host" { log = lane_log(lane, search.log), verbosity = search.verbosity,
     extensions = declaration_capabilities(search.names), handshake_timeout = search.start_timeout }
-  tasks.start(run_lane, search, lane)
+  tasks.start(function()
+    local ok, problem = pcall(run_lane, search, lane)
+    if ok then return end
+    search.problem = problem
+    search.notify()
+  end)
 end
 
 local function dismiss_lane(lane)
@@ -351,6 +357,7 @@ end
 local function choose_lane(search, wait_for_change)
   begin_next_lane(search)
   while true do
+    if search.problem then error(search.problem, 0) end
     local best, is_open = find_best_lane(search.lanes)
     if not is_open or search.lanes[1].err or best and search.followed[best.current] then return best end
     local ok, err = wait_for_change(seconds_to_next_decision(search, best))
@@ -376,6 +383,7 @@ local function start_again(search, name, wait_for_change)
   table.insert(search.lanes, lane)
   begin_lane(search, lane)
   while not lane.is_done do
+    if search.problem then error(search.problem, 0) end
     local ok, err = wait_for_change()
     if not ok then return nil, err end
   end
@@ -412,11 +420,17 @@ local function collect_dialect_errors(search, names)
   return list, stderr
 end
 
+-- The stderr of a program, below a message, unless the message ends with all of it.
+local function append_stderr_lines(message, stderr)
+  if #stderr == 1 and message:sub(-#stderr[1]) == stderr[1] then return message end
+  local lines = { message }
+  for _, line in ipairs(stderr) do lines[#lines + 1] = "  stderr    " .. line end
+  return table.concat(lines, "\n")
+end
+
 -- The error of a program that ended in the same way whatever it was asked, such as one with a mistake in its source.
 local function program_end_error(found, stderr)
-  local lines = { found[1].message }
-  for _, line in ipairs(stderr) do lines[#lines + 1] = "  stderr    " .. line end
-  return errors.new("closed", table.concat(lines, "\n"), { is_text = true })
+  return errors.new("closed", append_stderr_lines(found[1].message, stderr), { is_text = true })
 end
 
 local function recognition_error(search, names)
@@ -426,9 +440,9 @@ local function recognition_error(search, names)
   for _, item in ipairs(found) do
     lines[#lines + 1] = ("  %s: %s"):format(table.concat(item, ", "), item.message)
   end
-  for _, line in ipairs(stderr or {}) do lines[#lines + 1] = "  stderr    " .. line end
-  lines[#lines + 1] = "To skip recognition use --dialect NAME; to wait longer use --start-timeout TIME."
-  return errors.new("protocol", table.concat(lines, "\n"), { is_text = true })
+  local message = append_stderr_lines(table.concat(lines, "\n"), stderr or {})
+  message = message .. "\nTo skip recognition use --dialect NAME; to wait longer use --start-timeout TIME."
+  return errors.new("protocol", message, { is_text = true })
 end
 
 -- }======
@@ -470,9 +484,7 @@ recognition.STOP_TIMEOUTS = { request = 1, eof = 1, term = 1 }
 -- Adds the plugin's stderr to the error, unless the log has shown it already.
 local function add_stderr_lines(err, log_level)
   if log_level == "debug" or log_level == "info" then return err end
-  local lines = { tostring(err) }
-  for _, line in ipairs(err.stderr or {}) do lines[#lines + 1] = "  stderr    " .. line end
-  err.message, err.is_text = table.concat(lines, "\n"), true
+  err.message, err.is_text = append_stderr_lines(tostring(err), err.stderr or {}), true
   return err
 end
 
@@ -484,30 +496,6 @@ local function start_with_dialect(args, start, on_entry)
   local plugin, err = host:start(start)
   if not plugin then return nil, add_stderr_lines(err, args.log) end
   return plugin, args.dialect
-end
-
-local INTERPRETERS = { lua = "lua5.4", py = "python3", js = "node", mjs = "node", cjs = "node", rb = "ruby", sh = "sh" }
-
--- A better command than one that could not be run, as advice.
-local function better_command(command)
-  local program = command[1]
-  local attributes = lfs.attributes(program)
-  if not attributes then return nil end
-  if attributes.mode == "directory" then
-    local word = options.shell_line { program }
-    return ("%s is a directory; to start the plugins in it: pintle run %s"):format(program, word)
-  end
-  local is_executable = attributes.permissions:find("x", 1, true)
-  local interpreter = INTERPRETERS[program:match "%.(%w+)$"]
-  local better = is_executable and { "./" .. program } or interpreter and { interpreter, program }
-  if not better or is_executable and program:find "/" then return nil end
-  return "did you mean " .. options.shell_line(options.append_words(better, command, 2)) .. "?"
-end
-
-local function suggest_better_command(err, command)
-  local advice = err.kind == "spawn" and better_command(command)
-  if advice then err.message = ("%s; %s"):format(err.message, advice) end
-  return err
 end
 
 -- The host names a plugin by its program, so that many are called "plugin". Messages have the name in its manifest.
@@ -525,7 +513,7 @@ end
 ---@field name_in fun(err: pintle.error): pintle.error puts this name into the message
 
 ---Starts the plugin that the command line names. The caller has to stop it.
----@param args table the parsed options, and `command`
+---@param args table the parsed options, and `command`; `ordered`: received objects keep the order of their members
 ---@param console pintle.cli.console
 ---@param on_entry? fun(entry: pintle.entry) default: prints to the terminal
 ---@return pintle.cli.started?, pintle.error?
@@ -538,7 +526,7 @@ function recognition.start_plugin(args, console, on_entry)
     return show(entry)
   end
   local start = { command = args.command, config = args.config, env = console:plugin_environment(),
-    stop_timeouts = recognition.STOP_TIMEOUTS, sandbox = args.sandbox }
+    stop_timeouts = recognition.STOP_TIMEOUTS, sandbox = args.sandbox, ordered = args.ordered }
   local plugin, dialect
   if args.dialect then
     plugin, dialect = start_with_dialect(args, start, log)
@@ -546,7 +534,7 @@ function recognition.start_plugin(args, console, on_entry)
     plugin, dialect = recognition.recognise { start = start, start_timeout = args.start_timeout, log = log,
       verbosity = args.log }
   end
-  if not plugin then return nil, suggest_better_command(dialect, args.command) end
+  if not plugin then return nil, suggestions.explain_start_error(dialect, args.command) end
   started.plugin, started.dialect, started.label = plugin, dialect, plugin.manifest.name
   function started.name_in(err)
     err.message = with_manifest_name(plugin, err.message)

@@ -21,15 +21,18 @@ local replay = { name = "replay", summary = "Play one side of a recording, and c
 
 function replay.define(parser)
   parser:argument("file", "A recording of `pintle trace`."):argname "FILE"
-  parser:argument("command", "With --as host: the plugin to start (default: the recorded command)."):argname "CMD…"
+  parser:argument("command", "The plugin to start; with --as host alone it is the recorded command."):argname "CMD…"
     :args "*"
-  parser:option("--as", "The side to play.", "plugin"):choices { "plugin", "host" }:target "side"
+  parser:option("--as", "The side to play: plugin or host (default: plugin; with CMD… host)."):argname "SIDE"
+    :choices { "plugin", "host" }:target "side"
   parser:option("-i --ignore", "A value that may differ, as a JSON pointer in which * and ? are wildcards,"
     .. " such as /params/processId."):argname "PATH":count "*"
   parser:option("-t --timeout", "How long to wait for the next message.", "10s"):argname "TIME"
     :convert(options.seconds)
   parser:flag("--json", "Print the report as JSON.")
-  parser:usage "Usage: pintle replay [--as host] [-i PATH]… [-t TIME] [--json] FILE [-- CMD…]"
+  parser:usage [[
+Usage: pintle replay [OPTIONS] FILE -- CMD…
+       pintle replay [--as SIDE] [OPTIONS] FILE]]
 end
 
 -- {====== The wire: the connection to the other side, with whole messages over two descriptors ======
@@ -560,9 +563,11 @@ local SIDES = { plugin = play_plugin, host = play_host }
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function replay.run(args, console)
-  if args.side == "plugin" and #args.command > 0 then
-    return nil, errors.new("invalid", "a command needs --as host")
+  local has_command = #args.command > 0
+  if args.side == "plugin" and has_command then
+    return options.usage_error "--as plugin takes no program: the host starts this command"
   end
+  args.side = args.side or has_command and "host" or "plugin"
   local records, err = recording.read(args.file)
   if not records then return nil, err end
   local signal, code

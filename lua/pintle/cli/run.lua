@@ -14,10 +14,10 @@ local json_values = lazy "pintle.cli.json_values"
 local lfs = lazy "lfs"
 local log = lazy "pintle.host.log"
 local loop = lazy "pintle.loop"
-local manifests = lazy "pintle.manifest"
 local pages = lazy "pintle.cli.plugin_page"
 local prompts = lazy "pintle.cli.run.prompt"
 local recognition = lazy "pintle.cli.recognition"
+local suggestions = lazy "pintle.cli.suggestion"
 local tasks = lazy "pintle.task"
 
 local run = { name = "run", summary = "Start a plugin, or all in a directory, with a prompt.",
@@ -31,7 +31,7 @@ Usage: pintle run [-d NAME] [OPTIONS] -- CMD…
     :argname "DIR":args "*"
   parser:option("-t --timeout", "How long an operation may take, such as 1m30s (default: 60s)."):argname "TIME"
     :convert(options.seconds)
-  options.define_starting(parser, "info", "gevals in a directory; for a program pintle tries all it knows")
+  options.define_starting(parser, "info", "for a directory gevals; for a program all are tried")
   parser:flag("--no-history", "Do not save entered lines.")
 end
 
@@ -43,13 +43,20 @@ local function is_program_name(name) return lfs.attributes(name, "mode") == "fil
 local function check_what_to_start(args)
   local given = args.directory
   if args.command then return true end
-  if #given == 0 then return options.usage_error "a directory expected, or -- and a program" end
+  if #given == 0 then
+    return options.usage_error "a directory or a program expected: pintle run DIR, or pintle run -- CMD…"
+  end
   local is_directory = lfs.attributes(given[1], "mode") == "directory"
   if not is_directory and is_program_name(given[1]) then
     return options.usage_error("%s is no directory; to start a program: pintle run -- %s", given[1],
       options.shell_line(given))
   end
   if #given > 1 then return options.usage_error("one directory expected, got %d", #given) end
+  local program = is_directory and suggestions.program_in_directory(given[1])
+  if program then
+    return options.usage_error("%s is a plugin, not a directory of plugins; to start it: pintle run -- %s", given[1],
+      options.shell_line { program })
+  end
   if args.config ~= nil then
     return options.usage_error "--config is for a program: pintle run --config JSON -- CMD…"
   end
@@ -76,6 +83,7 @@ local metatable = { __name = "pintle.cli.run.shell", __index = methods }
 -- {====== Starting and stopping ======
 
 local function start_program(self)
+  self.args.ordered = true
   local started, err = recognition.start_plugin(self.args, self.console, self.on_entry)
   if not started then return nil, err end
   self.only = { plugin = started.plugin, dialect = started.dialect, name = started.label, name_in = started.name_in }
@@ -93,7 +101,7 @@ end
 local function start_directory(self)
   local found, problem = self.host:discover(self.directory)
   if not found then return nil, problem end
-  for _, spec in ipairs(found) do spec.env = self.console:plugin_environment() end
+  for _, spec in ipairs(found) do spec.env, spec.ordered = self.console:plugin_environment(), true end
   local started, failed = self.host:start_all(found)
   for _, name in ipairs(json_values.sorted_names(failed)) do
     if failed[name].kind == "cancelled" then return nil, failed[name] end
@@ -225,13 +233,24 @@ local function first_words(self)
   return table.move(shell_command_names(self), 1, #shell_command_names(self), #names + 1, names)
 end
 
+-- In a directory, the name of the plugin comes before the operation.
+local function subject_with_operation(self, word)
+  for _, name in ipairs(json_values.sorted_names(self.subjects)) do
+    if self.subjects[name].plugin.manifest.operations[word] then return name end
+  end
+end
+
 local function unknown_word_message(self, word)
   if self.only and self.only.dialect ~= "mcp" and commands.command_needs_mcp(word) then
     return ("no %s in %s; to start an MCP server: pintle run -d mcp -- CMD…"):format(word, self.only.dialect)
   end
-  local near = manifests.nearest({ names = first_words(self) }, word)
   local what = self.host and "plugin or command" or "operation or command"
-  return ("no %s %s; %s"):format(what, word, near and ("did you mean %s?"):format(near) or "try `help`")
+  local owner = subject_with_operation(self, word)
+  if owner then return ("no %s %s; did you mean %s %s?"):format(what, word, owner, word) end
+  local message = ("no %s %s"):format(what, word)
+  local has_suggestion
+  message, has_suggestion = suggestions.append_nearest_name(message, word, first_words(self))
+  return has_suggestion and message or message .. "; try `help`"
 end
 
 local function run_shell_command(self, list)

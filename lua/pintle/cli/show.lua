@@ -16,6 +16,7 @@ local POLL_INTERVAL = 0.05 -- seconds, with --follow
 local show = { name = "show", summary = "Print a recording." }
 
 function show.define(parser)
+  parser:usage "Usage: pintle show [OPTIONS] FILE"
   parser:argument("file", "A recording of `pintle trace`; - is stdin."):argname "FILE"
   parser:flag("-f --follow", "Keep reading while the recording grows, until the program exits.")
   parser:option("-m --method", "Show only messages of this method and their answers; * and ? are wildcards.")

@@ -21,6 +21,7 @@ local function read_size(text)
 end
 
 function view.define(parser)
+  parser:usage "Usage: pintle view [OPTIONS] FILE [OTHER]"
   parser:argument("file", "A recording of `pintle trace`; - is stdin."):argname "FILE"
   parser:argument("other", "A second recording, to compare the first with."):argname "OTHER":args "?"
   parser:option("-o --output", "The page to write; - is stdout (default: FILE with the extension .html).")

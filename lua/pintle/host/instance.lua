@@ -64,7 +64,7 @@ local function open_instance_peer(self, spec)
     stop_timeouts = spec.stop_timeouts, process_limits = spec.process_limits, limits = spec.limits,
     framing = dialect.framing, ids = dialect.ids, extra = dialect.extra, header = dialect.header,
     codes = dialect.codes, cancellation = dialect.cancellation, progress = dialect.progress,
-    timeout = spec.timeout, spin = spec.spin, sandbox = self.sandbox,
+    timeout = spec.timeout, spin = spec.spin, sandbox = self.sandbox, ordered = spec.ordered,
     sha256 = type(spec.sha256) == "string" and spec.sha256 or nil,
     on_stderr = function(line) self:say("stderr", "info", line) end,
     on_noise = function(report) self:say("stdout", "warn", report.message, report.text) end,

@@ -114,8 +114,8 @@ end
 
 local function command_words(value)
   local words, message = list_of "string"(value)
-  if words and words[1] then return words end
-  return nil, (message or "it is empty") .. "; a list of strings expected, the program first"
+  if words and words[1] and words[1]:find "%S" then return words end
+  return nil, (message or "no program in it") .. '; write { "lua5.4", "plugin.lua" }'
 end
 
 local function sha256_digest(value)
@@ -150,7 +150,7 @@ local START = {
   command = command_words, name = plugin_name, env = map_of(false_or "string"), inherit = boolean_or(list_of "string"),
   cwd = "string", config = any_value, sha256 = sha256_digests, pool = count, lazy = "boolean", spin = seconds_of,
   process_limits = { memory = amount, cpu = amount, files = amount, processes = amount, core = amount },
-  handlers = map_of "function", discovered_manifest = any_value, options = "table",
+  handlers = map_of "function", discovered_manifest = any_value, options = "table", ordered = "boolean",
 }
 for name, check in pairs(SHARED) do HOST[name], START[name] = check, check end
 

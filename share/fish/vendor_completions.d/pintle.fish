@@ -51,11 +51,11 @@ complete -c pintle -n "__pintle_at ''" -a version -d 'Print the version'
 complete -c pintle -n '__pintle_at inspect 0' -s h -l help -d 'Show this help message and exit'
 complete -c pintle -n '__pintle_at inspect 0' -l json -d 'Print the page as JSON'
 complete -c pintle -n '__pintle_at inspect 0' -l names -d 'Print only the operations, one a line, with their parameters'
-complete -c pintle -n '__pintle_at inspect 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: pintle tries all it knows)'
+complete -c pintle -n '__pintle_at inspect 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin: editor, gevals, liquid, lsp, mcp, reginald (default: all are tried)'
 complete -c pintle -n '__pintle_at inspect 0' -l config -x -d 'The plugin\'s configuration, as JSON'
 complete -c pintle -n '__pintle_at inspect 0' -l sandbox -x -d 'What the plugin may do: strict, read-only, or a JSON object with its fields'
 complete -c pintle -n '__pintle_at inspect 0' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
-complete -c pintle -n '__pintle_at inspect 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr (default: warn)'
+complete -c pintle -n '__pintle_at inspect 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr: debug, info, warn, error or silent (default: warn)'
 complete -c pintle -n '__pintle_at inspect 0' -x -a '(__fish_complete_command)'
 complete -c pintle -n '__pintle_at inspect +' -F
 
@@ -66,31 +66,31 @@ complete -c pintle -n '__pintle_at call 0' -l params -x -d 'The params of the me
 complete -c pintle -n '__pintle_at call 0' -s t -l timeout -x -d 'How long the operation may take, such as 1m30s (default: 60s)'
 complete -c pintle -n '__pintle_at call 0' -l json -d 'Print the outcome or the error as JSON'
 complete -c pintle -n '__pintle_at call 0' -s o -l output -r -F -d 'Save images and other content that is no text, or else the text; - is stdout'
-complete -c pintle -n '__pintle_at call 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: pintle tries all it knows)'
+complete -c pintle -n '__pintle_at call 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin: editor, gevals, liquid, lsp, mcp, reginald (default: all are tried)'
 complete -c pintle -n '__pintle_at call 0' -l config -x -d 'The plugin\'s configuration, as JSON'
 complete -c pintle -n '__pintle_at call 0' -l sandbox -x -d 'What the plugin may do: strict, read-only, or a JSON object with its fields'
 complete -c pintle -n '__pintle_at call 0' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
-complete -c pintle -n '__pintle_at call 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr (default: info)'
+complete -c pintle -n '__pintle_at call 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr: debug, info, warn, error or silent (default: info)'
 complete -c pintle -n '__pintle_at call 0' -x -a '(__fish_complete_command)'
 complete -c pintle -n '__pintle_at call +' -F
 
 complete -c pintle -n '__pintle_at run' -s h -l help -d 'Show this help message and exit'
 complete -c pintle -n '__pintle_at run' -s t -l timeout -x -d 'How long an operation may take, such as 1m30s (default: 60s)'
-complete -c pintle -n '__pintle_at run' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: gevals in a directory; for a program pintle tries all it knows)'
+complete -c pintle -n '__pintle_at run' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin: editor, gevals, liquid, lsp, mcp, reginald (default: for a directory gevals; for a program all are tried)'
 complete -c pintle -n '__pintle_at run' -l config -x -d 'The plugin\'s configuration, as JSON'
 complete -c pintle -n '__pintle_at run' -l sandbox -x -d 'What the plugin may do: strict, read-only, or a JSON object with its fields'
 complete -c pintle -n '__pintle_at run' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
-complete -c pintle -n '__pintle_at run' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr (default: info)'
+complete -c pintle -n '__pintle_at run' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr: debug, info, warn, error or silent (default: info)'
 complete -c pintle -n '__pintle_at run' -l no-history -d 'Do not save entered lines'
 complete -c pintle -n '__pintle_at run 0' -x -a '(__fish_complete_directories (commandline -ct))'
 complete -c pintle -n '__pintle_at run +' -F
 
 complete -c pintle -n '__pintle_at new' -s h -l help -d 'Show this help message and exit'
-complete -c pintle -n '__pintle_at new' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: gevals)'
+complete -c pintle -n '__pintle_at new' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin: editor, gevals, liquid, lsp, mcp, reginald (default: gevals)'
 complete -c pintle -n '__pintle_at new 0' -x
 
 complete -c pintle -n '__pintle_at check 0' -s h -l help -d 'Show this help message and exit'
-complete -c pintle -n '__pintle_at check 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: pintle tries all it knows)'
+complete -c pintle -n '__pintle_at check 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin: editor, gevals, liquid, lsp, mcp, reginald (default: all are tried)'
 complete -c pintle -n '__pintle_at check 0' -l run -x -d 'An operation that may be run (default: none is run)'
 complete -c pintle -n '__pintle_at check 0' -l args -x -d 'The arguments of the operation, as a JSON object'
 complete -c pintle -n '__pintle_at check 0' -l config -x -d 'The plugin\'s configuration, as JSON'
@@ -114,11 +114,11 @@ complete -c pintle -n '__pintle_at bench 0' -s k -l in-flight -x -d 'Number of c
 complete -c pintle -n '__pintle_at bench 0' -l warm-up -x -d 'Number of calls before the measurement (default: 10)'
 complete -c pintle -n '__pintle_at bench 0' -s t -l timeout -x -d 'How long a call may take, such as 1m30s (default: 60s)'
 complete -c pintle -n '__pintle_at bench 0' -l json -d 'Print the results as JSON'
-complete -c pintle -n '__pintle_at bench 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: pintle tries all it knows)'
+complete -c pintle -n '__pintle_at bench 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin: editor, gevals, liquid, lsp, mcp, reginald (default: all are tried)'
 complete -c pintle -n '__pintle_at bench 0' -l config -x -d 'The plugin\'s configuration, as JSON'
 complete -c pintle -n '__pintle_at bench 0' -l sandbox -x -d 'What the plugin may do: strict, read-only, or a JSON object with its fields'
 complete -c pintle -n '__pintle_at bench 0' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
-complete -c pintle -n '__pintle_at bench 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr (default: silent)'
+complete -c pintle -n '__pintle_at bench 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr: debug, info, warn, error or silent (default: silent)'
 complete -c pintle -n '__pintle_at bench 0' -x -a '(__fish_complete_command)'
 complete -c pintle -n '__pintle_at bench +' -F
 
@@ -147,7 +147,7 @@ complete -c pintle -n '__pintle_at view 0' -r -F
 complete -c pintle -n '__pintle_at view 1' -x
 
 complete -c pintle -n '__pintle_at replay' -s h -l help -d 'Show this help message and exit'
-complete -c pintle -n '__pintle_at replay' -l as -x -a 'plugin host' -d 'The side to play (default: plugin)'
+complete -c pintle -n '__pintle_at replay' -l as -x -a 'plugin host' -d 'The side to play: plugin or host (default: plugin; with CMD… host)'
 complete -c pintle -n '__pintle_at replay' -s i -l ignore -x -d 'A value that may differ, as a JSON pointer in which * and ? are wildcards, such as /params/processId'
 complete -c pintle -n '__pintle_at replay' -s t -l timeout -x -d 'How long to wait for the next message (default: 10s)'
 complete -c pintle -n '__pintle_at replay' -l json -d 'Print the report as JSON'

@@ -7,6 +7,7 @@ local outcomes = require "pintle.cli.outcome"
 local pages = require "pintle.cli.plugin_page"
 local results = require "pintle.dialect.mcp.results"
 local status = require "pintle.cli.status"
+local suggestions = require "pintle.lazy" "pintle.cli.suggestion"
 
 ---A plugin at the prompt.
 ---@class pintle.cli.run.subject
@@ -110,7 +111,7 @@ local function execute_request(shell, subject, request)
     outcomes.show_outcome(outcome, operation, shell.console)
     return outcome.success and status.DONE or status.FAILED
   end
-  err.message = options.suggest_for_operation(err, manifest, operation, args)
+  err.message = suggestions.operation_error_message(err, manifest, operation, args)
   return nil, err
 end
 
@@ -142,7 +143,7 @@ local NOTIFICATIONS = {
 ---@param dialect string
 ---@param raw any the manifest as it was received
 ---@return string[]
-local function likely_methods(dialect, raw)
+function commands.likely_methods(dialect, raw)
   local offered = pages.offered_capabilities(dialect, raw)
   local list = table.move(DIALECT_METHODS[dialect] or {}, 1, #(DIALECT_METHODS[dialect] or {}), 1, {})
   for method, provider in pairs(dialect == "lsp" and require("pintle.dialect.lsp.plugin").PROVIDERS or {}) do
@@ -212,8 +213,8 @@ end
 function commands.show_operation(shell, subject, name)
   local operation = subject.plugin.manifest.operations[name]
   if not operation then
-    local near = subject.plugin.manifest:nearest(name)
-    return options.usage_error(("no operation %s%s"):format(name, near and ("; did you mean %s?"):format(near) or ""))
+    return options.usage_error((suggestions.append_nearest_name("no operation " .. name, name,
+      subject.plugin.manifest.names)))
   end
   local sheet = pages.new(shell.console)
   sheet:add_operation(operation)
@@ -243,12 +244,16 @@ table.insert(commands.LIST, {
     if not request.words[request.first + 2] then params = nil end
     local result
     result, err = subject.plugin:call(method, params, { timeout = shell.timeout })
-    if err then return nil, err end
+    if err then
+      local methods = commands.likely_methods(subject.dialect, subject.plugin.raw_manifest)
+      err.message = suggestions.method_error_message(err, method, methods)
+      return nil, err
+    end
     shell.console:print_json((outcomes.extract_attachments(result)))
     return status.DONE
   end,
   complete = function(subject, words)
-    return #words == 0 and likely_methods(subject.dialect, subject.plugin.raw_manifest) or {}
+    return #words == 0 and commands.likely_methods(subject.dialect, subject.plugin.raw_manifest) or {}
   end,
 })
 
