@@ -95,6 +95,7 @@ describe("the logger of a host", function()
       local log = require "pintle.host.log".new(nil, "info")
       if log.has_bar then log.terminal.progress("greeter", "greet", 1e300, ("\u{E4}"):rep(500)) end
       if log.has_bar then log.terminal.progress("greeter", "greet", -1, "\27[2J") end
+      if log.has_bar then log.terminal.progress("server", ("z"):rep(99), 0.5) end
       log.terminal.clear()
       log.terminal.clear()
     ]]
@@ -102,9 +103,10 @@ describe("the logger of a host", function()
       command = { "script", "-qec", ("stty cols 60; lua5.4 -e '%s'"):format(code), "/dev/null" },
       env = { TERM = "xterm", SHELL = "/bin/sh" },
     }
-    local full, empty, rest = text:match "^\r\27%[K([^\r]*)\r\27%[K([^\r]*)\r\27%[K(.*)$"
+    local full, empty, long, rest = text:match(("^" .. ("\r\27%[K([^\r]*)"):rep(3) .. "\r\27%[K(.*)$"))
     assert.equal(59, utf8.len(full))
     assert.equal("greeter greet [........................]   0% ?[2J", empty)
+    assert.equal("server zzzzzzzzzzzzzzzzzzzz [############............]  50%", long)
     assert.equal("", rest)
   end)
 

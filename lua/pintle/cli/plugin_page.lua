@@ -377,14 +377,18 @@ function methods:add_operation(operation)
   end
 end
 
----Adds the section of all operations.
+---Adds the section of all operations, with an empty line around each that has more than a name.
 ---@param manifest pintle.manifest
 function methods:add_operations(manifest)
   if #manifest.names == 0 then return end
   self:add_section "OPERATIONS"
+  local was_long = false
   for i, name in ipairs(manifest.names) do
-    if i > 1 then self.lines[#self.lines + 1] = "" end
+    local first = #self.lines + 1
     self:add_operation(manifest.operations[name])
+    local is_long = #self.lines > first
+    if i > 1 and (is_long or was_long) then table.insert(self.lines, first, "") end
+    was_long = is_long
   end
 end
 

@@ -199,6 +199,7 @@ local function follow(args, console)
   if not server then return nil, problem end
   console:print(server.address)
   io.stdout:flush()
+  if console.is_terminal then console:warn "the page grows with the recording; Ctrl-C ends it" end
   if args.open then
     local ok, failure = open_browser(server.address)
     if not ok then return nil, failure end

@@ -61,13 +61,14 @@ local function cut_log_line(line, columns)
   return stop and line:sub(1, stop - 1) or line
 end
 
+-- In a narrow terminal the names are cut, so that the bar is whole.
 local function log_progress_bar(plugin, operation, fraction, message)
   local full = math.floor(fraction * BAR + 0.5)
-  local line = ("%s %s [%s%s] %3d%%"):format(plugin, operation, ("#"):rep(full), ("."):rep(BAR - full),
-    math.floor(fraction * 100 + 0.5))
-  if message then line = line .. " " .. message end
+  local bar = (" [%s%s] %3d%%"):format(("#"):rep(full), ("."):rep(BAR - full), math.floor(fraction * 100 + 0.5))
   local columns = core.columns(2)
-  return cut_log_line(harmless(line), columns and columns > 1 and columns - 1 or math.maxinteger)
+  local room = columns and columns > 1 and columns - 1 or math.maxinteger
+  local names = cut_log_line(harmless(plugin .. " " .. operation), math.max(room - #bar, 0))
+  return cut_log_line(names .. bar .. (message and " " .. harmless(message) or ""), room)
 end
 
 ---@class pintle.terminal

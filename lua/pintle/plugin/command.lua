@@ -198,6 +198,7 @@ end
 
 -- For a user who has started it in a terminal.
 function texts.greeting(plugin, program)
+  if arg and arg[-1] then program = ("%s %s"):format(arg[-1]:match "[^/]+$", program) end -- it may not be executable
   return ([[
 %s
 
