@@ -162,12 +162,13 @@ describe("a page of a hundred thousand messages", function()
     end
   end
 
-  -- Processor time from an action to the next frame, which shows its effect.
+  -- Processor time from an action to the next frame, which shows its effect; and the time by the clock.
   local function work_of(action)
     browser:settle()
     local before = work_done()
-    browser:evaluate(action .. ";" .. FRAME)
-    return work_done() - before
+    local time = browser:evaluate(("{ const t = performance.now(); %s; %s.then(() => performance.now() - t) }")
+      :format(action, FRAME))
+    return work_done() - before, time
   end
 
   local function press(key)
@@ -187,16 +188,20 @@ describe("a page of a hundred thousand messages", function()
     browser:settle()
     assert.matches("100,000 messages", text "#facts")
     assert.is_true(count "*" < 4000)
-    local works, slowest = {}, 0
+    local works, slowest, longest = {}, 0, 0
+    local function measure(action)
+      local work, time = work_of(action)
+      works[#works + 1] = math.floor(work)
+      slowest, longest = math.max(slowest, work), math.max(longest, time)
+    end
     for _, key in ipairs { "j", "j", "PageDown", "End", "k", "Home", "Enter", "j", "e", "l", "j", "?", "Escape" } do
-      works[#works + 1] = work_of(press(key))
+      measure(press(key))
     end
     for _, words in ipairs { "h", "hov", "main7", "nowhere", "#777", "method:*tion", "over:1ms", "-word", "" } do
-      works[#works + 1] = work_of(fill(words))
+      measure(fill(words))
     end
-    for i, work in ipairs(works) do works[i], slowest = math.floor(work), math.max(slowest, work) end
-    print(("\n100,000 messages: first paint after %.0f ms, first rows after %.0f ms; a key takes at most %.0f ms")
-      :format(painted, shown, slowest))
+    print(("\n100,000 messages: first paint after %.0f ms, first rows after %.0f ms; a key takes at most %.0f ms of"
+      .. " processor time, %.0f ms by the clock"):format(painted, shown, slowest, longest))
     -- Times of the clock, which are below 500 on a machine that has nothing else to do; then processor time.
     assert.is_true(painted < 2500 and shown < 2500, ("%f %f"):format(painted, shown))
     assert.is_true(slowest < 50, table.concat(works, " "))

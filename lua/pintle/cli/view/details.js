@@ -23,7 +23,7 @@ const factsOf = (row, rows) => {
   if (row.latency >= 0) facts.push(["latency", duration(row.latency)]);
   if (row.isCancelled) facts.push(["cancelled", row.answer < 0 ? "yes, not answered" : "yes, answered all the same"]);
   if (isUnanswered(row)) facts.push(["latency", "never answered"]);
-  if (row.index > 0) facts.push(["gap", duration(Math.max(0, row.time - rows[row.index - 1].time))]);
+  if (row.index > 0) facts.push(["since previous", duration(Math.max(0, row.time - rows[row.index - 1].time))]);
   facts.push(["size", size(row.bytes ?? new Blob([row.text]).size)]);
   if (row.note) facts.push(["note", visible(row.note)]);
   if (row.bytes) facts.push(["cut", `only the beginning of ${size(row.bytes)} is here; see --payload`]);

@@ -111,14 +111,15 @@ class VirtualList {
     }
   }
 
+  // Scrolls by whole lines, so that no line is cut at the top.
   reveal(place, isCentred = false) {
     const { offset, room, lineHeight } = this;
     const top = place * lineHeight;
     const isAbove = top < offset + lineHeight;
     const isBelow = top + 2 * lineHeight > offset + room;
-    const middle = (room - lineHeight) / 2;
-    if (isAbove) this.offset = top - (isCentred ? middle : lineHeight);
-    else if (isBelow) this.offset = top - (isCentred ? middle : room - 2 * lineHeight);
+    const whole = Math.floor(room / lineHeight);
+    const before = isCentred ? whole >> 1 : isAbove ? 1 : whole - 2;
+    if (isAbove || isBelow) this.offset = top - before * lineHeight;
     this.render();
   }
 }

@@ -9,7 +9,7 @@ const SLOTS = 4; // open calls drawn side by side on a lane
 
 const toRow = ([time, from, kind, text, method, id, request, bytes, note, operation], index) => ({
   index, time, from, kind, text, method: method ?? "", operation: operation ?? "", id, request: request ?? -1,
-  answer: -1, bytes, note, lower: null, latency: -1, isLost: false, isCancelled: false,
+  answer: -1, bytes, note, latency: -1, isLost: false, isCancelled: false,
 });
 
 const isJson = (row) => CALLS.has(row.kind) || row.kind === "notification" || row.kind === "other";

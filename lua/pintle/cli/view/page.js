@@ -156,7 +156,7 @@ class Page {
     this.drawing ||= setTimeout(() => {
       this.drawing = 0;
       this.overview.show(this.found);
-    }, QUIET);
+    }, this.overview.found.length ? QUIET : 0);
   }
 
   showLatencies() {
