@@ -10,8 +10,8 @@ local errors = require "pintle.error"
 
 local STYLES = { "page", "diagram", "panes" }
 local SCRIPTS = {
-  "text", "work", "json", "model", "search", "list", "diagram", "overview", "payload", "details", "latencies",
-  "compare", "page", "keys", "start",
+  "text", "json", "model", "search", "list", "diagram", "overview", "payload", "details", "latencies", "compare",
+  "page", "start",
 }
 
 local _, own_path = ...

@@ -1,5 +1,7 @@
 "use strict";
-// The words of the search field. A row has to match all of them; a minus before a word excludes what matches it.
+// The search: what the words in its field mean, how 100,000 rows are searched, and what is highlighted.
+
+// {====== Words: a row has to match all of them; a minus before a word excludes what matches it ======
 
 const WORD = /(-(?!\d))?(?:(method|id|from|over):)?(?:"([^"]*)"|(\S+))/gi;
 const UNITS = { "µs": 1e-6, us: 1e-6, ms: 1e-3, s: 1 };
@@ -80,6 +82,42 @@ const testFor = ({ query, kinds, range }, known) => {
   };
 };
 
+// }======
+
+// {====== Long work in slices ======
+
+// The first slice is done at once; the others wait until its result has been painted. So a key press is answered in the
+// next frame, however many rows there are.
+
+const SLICE = 4; // milliseconds
+const STRIDE = 16; // steps between two looks at the clock
+
+// Calls the job when the next frame has been painted; a page that is not visible has none.
+const afterFrame = (job) => requestAnimationFrame(() => setTimeout(job));
+
+class Work {
+  constructor() { this.turn = 0; }
+
+  // Runs a generator to its end, and calls onSlice(isDone, result) after each slice. Work started before stops.
+  start(steps, onSlice) {
+    this.turn += 1;
+    this.run(steps, onSlice, this.turn, afterFrame);
+  }
+
+  stop() { this.turn += 1; }
+
+  run(steps, onSlice, turn, wait) {
+    if (turn !== this.turn) return;
+    const end = performance.now() + SLICE;
+    let step = { done: false };
+    do {
+      for (let i = 0; i < STRIDE && !step.done; i++) step = steps.next();
+    } while (!step.done && performance.now() < end);
+    if (!step.done) wait(() => this.run(steps, onSlice, turn, setTimeout));
+    onSlice(step.done, step.value);
+  }
+}
+
 // Searches in slices, and goes on when there are more rows.
 class Search {
   constructor(model, onProgress) {
@@ -123,7 +161,9 @@ class Search {
   }
 }
 
-// Highlights the searched words in the visible text, if the browser can do that without extra elements.
+// }======
+
+// {====== Highlights: in the visible text, if the browser can do that without extra elements ======
 
 function* rangesOf(node, words) {
   const text = node.data.toLowerCase();
@@ -145,3 +185,5 @@ const mark = (element, words) => {
   while (walker.nextNode()) ranges.push(...rangesOf(walker.currentNode, words));
   CSS.highlights.set("found", new Highlight(...ranges));
 };
+
+// }======
