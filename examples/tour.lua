@@ -29,7 +29,7 @@ end
 
 local function error_text(err)
   local suggestion = err.data and err.data.suggestion
-  return ("error: %s%s"):format(err, suggestion and (" (is it %s?)"):format(suggestion) or "")
+  return ("error: %s%s"):format(err, suggestion and ("; did you mean %s?"):format(suggestion) or "")
 end
 
 local function described(outcome, err)

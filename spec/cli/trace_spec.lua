@@ -253,10 +253,12 @@ describe("the recording", function()
     os.remove(path)
     assert(lfs.mkdir(path))
     local command = { lfs.currentdir() .. "/bin/pintle", "trace", "true" }
-    assert.equal(0, (select(3, cli.run({}, { command = command, cwd = path }))))
+    local out, err, status = cli.run({}, { command = command, cwd = path })
+    assert.same({ "", 0 }, { out, status })
     local names = {}
     for name in lfs.dir(path) do names[#names + 1] = name:match "^pintle%-trace%-%d+%-%d+%-%d+%.jsonl$" end
     assert.equal(1, #names)
+    assert.equal(("pintle: recording to %s/%s\n"):format(path, names[1]), err)
     os.remove(path .. "/" .. names[1])
   end)
 

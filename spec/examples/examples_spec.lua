@@ -233,9 +233,9 @@ describe("the tour", function()
   it("visits all examples, and succeeds", function()
     local output, code = run { "lua5.4", "examples/tour.lua" }
     assert.equal(0, code)
-    in_order(output, "→ Hello, Ada\n", "→ failed: nobody to greet\n", "→ error: Invalid params", "(is it greet?)\n",
-      "1000 greetings in ", "fragile: restarted\n", "→ job 1 of this process\n", "and none is left\n",
-      "Where to go next\n")
+    in_order(output, "→ Hello, Ada\n", "→ failed: nobody to greet\n", "→ error: Invalid params",
+      "; did you mean greet?\n", "1000 greetings in ", "fragile: restarted\n", "→ job 1 of this process\n",
+      "and none is left\n", "Where to go next\n")
     assert.is_nil(output:find("\27", 1, true))
   end)
 

@@ -402,10 +402,10 @@ local function forward_and_record(args, console)
   local began = core.now()
   local process <close>, err, group = spawn_plugin(args, console)
   if not process then return nil, err end
-  local file
-  file, err = open_recording(args.output, process:pid())
-  if not file then return nil, err end
+  local file, path = open_recording(args.output, process:pid())
+  if not file then return nil, path end
   io.stderr:setvbuf "no"
+  if not args.output then console:warn("recording to " .. options.absolute(path)) end
   console:explain_wait(input, ", as in: pintle call pintle trace ./plugin.lua -- greet name=Ada")
   local recorder = recording.new_recorder(file, began,
     { command = args.command, cwd = lfs.currentdir(), pid = process:pid() })
