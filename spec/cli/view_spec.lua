@@ -384,7 +384,7 @@ describe("a page", function()
         count = count + 1
       end
     end
-    assert.equal(18, count)
+    assert.equal(16, count)
     assert.is_nil(page:find "https?://")
     assert.is_nil(page:find " src=")
     assert.is_nil(page:find "innerHTML")

@@ -399,7 +399,7 @@ local report_metatable = { __name = "pintle.cli.report", __index = report_method
 
 local function print_report_line(self, text) self.out:write(consoles.harmless_line(text), "\n") end
 
-local function show_difference(self, difference)
+local function print_difference(self, difference)
   local path = difference.path == "" and "(whole message)" or difference.path
   if difference.recorded then print_report_line(self, ("  - %s: %s"):format(path, difference.recorded)) end
   if difference.now then print_report_line(self, ("  + %s: %s"):format(path, difference.now)) end
@@ -409,7 +409,7 @@ end
 function report_methods:print_deviation(deviation)
   if self.is_json then return end
   print_report_line(self, ("%s:%d: the %s deviates: %s"):format(self.file, deviation.line, self.side, deviation.what))
-  for _, difference in ipairs(deviation.differences or {}) do show_difference(self, difference) end
+  for _, difference in ipairs(deviation.differences or {}) do print_difference(self, difference) end
 end
 
 local function deviation_value(deviation)
@@ -488,7 +488,7 @@ end
 ---@param records pintle.cli.record[]
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
-local function play_plugin(args, records, console)
+local function play_recorded_plugin(args, records, console)
   local input, output = core.claim_stdio()
   if not input then return nil, errors.new("closed", output) end
   local report = new_replay_report(args.file, "host", console.err, args.json)
@@ -511,7 +511,7 @@ end
 
 local STOP_TIMEOUTS = { eof = 2, term = 1 } -- seconds of each stage of stopping the plugin
 
-local function start_plugin(args, records, console)
+local function start_replayed_plugin(args, records, console)
   local command = #args.command > 0 and args.command or first_replayed_value(records, "command")
   if not command then
     return nil, errors.new("invalid", args.file .. " does not contain the command; give one after --")
@@ -520,13 +520,13 @@ local function start_plugin(args, records, console)
     on_stderr = function(line) console:print_stderr(line) end }
 end
 
-local function same_exit(one, other) return one.code == other.code and one.signal == other.signal end
+local function is_recorded_exit(one, other) return one.code == other.code and one.signal == other.signal end
 
 -- Compares how the plugin ended with the recording.
-local function check_exit(player, child, records, report)
+local function check_replayed_exit(player, child, records, report)
   local was = first_replayed_value(records, "exit")
   local is = child:stop { stop_timeouts = STOP_TIMEOUTS, close_input = function() player.wire:close_wire_output() end }
-  if not was or not is or same_exit(was, is) or #player.deviations > 0 then return end
+  if not was or not is or is_recorded_exit(was, is) or #player.deviations > 0 then return end
   local deviation = { line = #records, what = ("it ended with %s, but in the recording with %s"):format(
     errors.describe_exit(is), errors.describe_exit(was)) }
   player.deviations[#player.deviations + 1] = deviation
@@ -537,8 +537,8 @@ end
 ---@param records pintle.cli.record[]
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
-local function play_host(args, records, console)
-  local child <close>, err = start_plugin(args, records, console)
+local function play_recorded_host(args, records, console)
+  local child <close>, err = start_replayed_plugin(args, records, console)
   if not child then return nil, err end
   local report = new_replay_report(args.file, "plugin", console.out, args.json)
   local wire
@@ -549,7 +549,7 @@ local function play_host(args, records, console)
     on_signal = function(name) child:kill(name) end,
   })
   player:play_records(records)
-  check_exit(player, child, records, report)
+  check_replayed_exit(player, child, records, report)
   wire:close()
   report:print_summary(player)
   return #player.deviations > 0 and status.FAILED or status.DONE
@@ -557,7 +557,7 @@ end
 
 -- }======
 
-local SIDES = { plugin = play_plugin, host = play_host }
+local SIDES = { plugin = play_recorded_plugin, host = play_recorded_host }
 
 ---@param args table
 ---@param console pintle.cli.console

@@ -62,7 +62,7 @@ local function watch_input(self)
   self.is_plain = not self.is_watched
 end
 
-local function take_byte(self, byte)
+local function take_input_byte(self, byte)
   if byte == nil then
     self.has_ended = true
     stop_watching_input(self)
@@ -77,7 +77,7 @@ local function take_byte(self, byte)
 end
 
 ---@private called by the loop
-function input_methods:on_ready() take_byte(self, io.stdin:read(1)) end
+function input_methods:on_ready() take_input_byte(self, io.stdin:read(1)) end
 
 local function take_buffered_byte(self)
   local byte = self.bytes[self.first]
@@ -98,7 +98,7 @@ function input_methods:next_byte()
     if self.has_ended then return nil end
     watch_input(self)
     if self.is_plain then
-      take_byte(self, io.stdin:read(1))
+      take_input_byte(self, io.stdin:read(1))
     else
       self.event = loop.event()
       if not self.event:wait() then return false end
@@ -212,30 +212,30 @@ local editor_methods = {}
 
 local editor_metatable = { __name = "pintle.cli.run.editor", __index = editor_methods }
 
-local function last_character(text) return utf8.offset(text, -1) or 1 end
+local function last_utf8_character(text) return utf8.offset(text, -1) or 1 end
 
-local function set_line(self, text) self.left, self.right = text, "" end
+local function set_edited_line(self, text) self.left, self.right = text, "" end
 
 -- Words are separated by spaces, as in the commands of the prompt.
-local function word_before(text) return text:match "%S*%s*$" end
-local function word_after(text) return text:match "^%s*%S*" end
+local function word_before_cursor(text) return text:match "%S*%s*$" end
+local function word_after_cursor(text) return text:match "^%s*%S*" end
 
 -- Deleted text can be inserted again.
-local function keep_deleted(self, text)
+local function keep_deleted_text(self, text)
   if text ~= "" then self.killed = text end
 end
 
-local function show_history(self, place)
+local function show_history_line(self, place)
   if place < 1 or place > #self.history + 1 then return end
   if not self.place then self.draft = self:line_text() end
   self.place = place
-  set_line(self, self.history[place] or self.draft)
+  set_edited_line(self, self.history[place] or self.draft)
 end
 
 local EDITING_KEYS = {
   left = function(self)
     if self.left == "" then return end
-    local at = last_character(self.left)
+    local at = last_utf8_character(self.left)
     self.left, self.right = self.left:sub(1, at - 1), self.left:sub(at) .. self.right
   end,
   right = function(self)
@@ -244,43 +244,43 @@ local EDITING_KEYS = {
     self.left, self.right = self.left .. self.right:sub(1, after - 1), self.right:sub(after)
   end,
   home = function(self) self.left, self.right = "", self.left .. self.right end,
-  ["end"] = function(self) set_line(self, self.left .. self.right) end,
+  ["end"] = function(self) set_edited_line(self, self.left .. self.right) end,
   backspace = function(self)
-    if self.left ~= "" then self.left = self.left:sub(1, last_character(self.left) - 1) end
+    if self.left ~= "" then self.left = self.left:sub(1, last_utf8_character(self.left) - 1) end
   end,
   delete = function(self)
     if self.right ~= "" then self.right = self.right:sub(utf8.offset(self.right, 2)) end
   end,
   ["word-left"] = function(self)
-    local word = word_before(self.left)
+    local word = word_before_cursor(self.left)
     self.left, self.right = self.left:sub(1, #self.left - #word), word .. self.right
   end,
   ["word-right"] = function(self)
-    local word = word_after(self.right)
+    local word = word_after_cursor(self.right)
     self.left, self.right = self.left .. word, self.right:sub(#word + 1)
   end,
   kill = function(self)
-    keep_deleted(self, self.right)
+    keep_deleted_text(self, self.right)
     self.right = ""
   end,
   ["kill-back"] = function(self)
-    keep_deleted(self, self.left)
+    keep_deleted_text(self, self.left)
     self.left = ""
   end,
   ["kill-word"] = function(self)
-    local word = word_before(self.left)
-    keep_deleted(self, word)
+    local word = word_before_cursor(self.left)
+    keep_deleted_text(self, word)
     self.left = self.left:sub(1, #self.left - #word)
   end,
   ["kill-next-word"] = function(self)
-    local word = word_after(self.right)
-    keep_deleted(self, word)
+    local word = word_after_cursor(self.right)
+    keep_deleted_text(self, word)
     self.right = self.right:sub(#word + 1)
   end,
   yank = function(self) self.left = self.left .. (self.killed or "") end,
-  up = function(self) show_history(self, (self.place or #self.history + 1) - 1) end,
+  up = function(self) show_history_line(self, (self.place or #self.history + 1) - 1) end,
   down = function(self)
-    if self.place then show_history(self, self.place + 1) end
+    if self.place then show_history_line(self, self.place + 1) end
   end,
 }
 
@@ -294,7 +294,7 @@ function editor_methods:insert_text(text) self.left = self.left .. text end
 
 ---Replaces the line, with the cursor at its end.
 ---@param text string
-function editor_methods:replace_line(text) set_line(self, text) end
+function editor_methods:replace_line(text) set_edited_line(self, text) end
 
 ---@return string
 function editor_methods:line_text() return self.left .. self.right end
@@ -312,7 +312,7 @@ end
 
 ---Clears the line.
 function editor_methods:clear_edited_line()
-  set_line(self, "")
+  set_edited_line(self, "")
   self.place, self.draft = nil, nil
 end
 
@@ -374,7 +374,7 @@ end
 
 -- {====== Completing ======
 
-local function common_start(list)
+local function common_candidate_start(list)
   local start = list[1]
   for _, text in ipairs(list) do
     while text:sub(1, #start) ~= start do start = start:sub(1, -2) end
@@ -382,7 +382,7 @@ local function common_start(list)
   return start
 end
 
-local function list_candidates(candidates)
+local function list_completion_candidates(candidates)
   local room, widest = prompt_columns(), 0
   for _, text in ipairs(candidates) do widest = math.max(widest, consoles.text_width(text) + GAP) end
   local in_row = math.max(room // widest, 1)
@@ -398,18 +398,18 @@ local function list_candidates(candidates)
   end
 end
 
-local function complete_word(self)
+local function complete_edited_word(self)
   local editor = self.editor
   local candidates, start = self.complete(editor.left)
   if #candidates == 0 then return end
-  local done = common_start(candidates)
+  local done = common_candidate_start(candidates)
   local begun = editor.left:sub(start)
   if #candidates == 1 and not done:find "=$" then done = done .. " " end
   if #done > #begun then
     editor:insert_text(done:sub(#begun + 1))
   elseif #candidates > 1 then
     io.stdout:write "\n"
-    list_candidates(candidates)
+    list_completion_candidates(candidates)
   end
 end
 
@@ -422,14 +422,14 @@ local SEARCH_KEYS = {
   backspace = function(search) search:shorten_query() end,
 }
 
-local function show_found(self) self.editor:replace_line(self.search:found_line() or self.before_search) end
+local function show_found_line(self) self.editor:replace_line(self.search:found_line() or self.before_search) end
 
-local function begin_search(self)
+local function begin_history_search(self)
   self.search, self.before_search = histories.new_search(self.editor.history), self.editor:line_text()
 end
 
 -- Whether the key belongs to the search. Any other key ends the search and keeps the line that was found.
-local function search_takes(self, key, character)
+local function history_search_takes(self, key, character)
   local search = self.search
   if not search then return false end
   if character then
@@ -442,13 +442,13 @@ local function search_takes(self, key, character)
     self.editor:replace_line(self.before_search)
     return true
   end
-  show_found(self)
+  show_found_line(self)
   return true
 end
 
 -- }======
 
-local function finish_line(self, line)
+local function finish_edited_line(self, line)
   self.is_shown = false
   io.stdout:write "\n"
   io.stdout:flush()
@@ -461,27 +461,27 @@ local PROMPT_KEYS = {
   enter = function(self)
     self.editor:press_key "end"
     draw_prompt(self)
-    return finish_line(self, self.editor:enter_line())
+    return finish_edited_line(self, self.editor:enter_line())
   end,
   ["end-or-delete"] = function(self)
-    if self.editor:line_text() == "" then return finish_line(self, false) end
+    if self.editor:line_text() == "" then return finish_edited_line(self, false) end
     self.editor:press_key "delete"
   end,
   interrupt = function(self)
     io.stdout:write "^C\n"
     self.editor:clear_edited_line()
   end,
-  tab = complete_word,
-  search = begin_search,
+  tab = complete_edited_word,
+  search = begin_history_search,
   clear = function() io.stdout:write(CLEAR_SCREEN) end,
 }
 
 -- Returns the line if the key ends it, false at the end of input, else nil.
-local function handle_byte(self, byte)
+local function handle_prompt_byte(self, byte)
   local key, character = self.keys:feed_byte(byte)
   if not key and not character then return nil end
   local outcome
-  if search_takes(self, key, character) then
+  if history_search_takes(self, key, character) then
     outcome = nil
   elseif character then
     self.editor:insert_text(character)
@@ -501,8 +501,8 @@ function methods:read_prompt_line()
   draw_prompt(self)
   while true do
     local byte = self.input:next_byte()
-    if not byte then return finish_line(self, nil) end
-    local line = handle_byte(self, byte)
+    if not byte then return finish_edited_line(self, nil) end
+    local line = handle_prompt_byte(self, byte)
     if line ~= nil then return line or nil end
   end
 end

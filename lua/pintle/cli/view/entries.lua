@@ -23,7 +23,7 @@ local NAMED_BY = {
   ["validateTask"] = { "type" }, ["runTask"] = { "taskType", "type" },
 }
 
-local function operation_of(item)
+local function entry_operation(item)
   local members = NAMED_BY[item.method]
   if not members or type(item.payload) ~= "table" then return nil end
   for _, member in ipairs(members) do
@@ -32,14 +32,14 @@ local function operation_of(item)
   end
 end
 
-local function is_given(value) return value ~= nil and value ~= json.null and value ~= "" end
+local function is_error_given(value) return value ~= nil and value ~= json.null and value ~= "" end
 
 -- Whether a result says that the operation failed: gevals, MCP and Liquid report that in the result.
-local function has_failed(item)
+local function has_operation_failed(item)
   local result = item.kind == "result" and item.payload
   if type(result) ~= "table" then return false end
   local errors = result.errors
-  return result.success == false or result.isError == true or is_given(result.error)
+  return result.success == false or result.isError == true or is_error_given(result.error)
     or type(errors) == "table" and #errors > 0
 end
 
@@ -48,7 +48,7 @@ end
 -- {====== Rows ======
 
 -- Cuts at a number of bytes, never inside a character.
-local function cut(text, limit)
+local function cut_entry_text(text, limit)
   if #text <= limit then return text end
   while text:byte(limit + 1) & 0xC0 == 0x80 do limit = limit - 1 end
   return text:sub(1, limit)
@@ -56,58 +56,61 @@ end
 
 ---@param name string?
 ---@return string|userdata
-local function name_field(name) return name and cut(name, MAX_NAME) or json.null end
+local function entry_name_field(name) return name and cut_entry_text(name, MAX_NAME) or json.null end
 
 -- The fields, in the order that model.js expects.
-local function new_row(self, record, kind, text, of)
-  local shown = self.payload == 0 and text or cut(text, self.payload)
+local function new_entry_row(self, record, kind, text, of)
+  local shown = self.payload == 0 and text or cut_entry_text(text, self.payload)
   self.count = self.count + 1
   return json.array {
-    record.time, record.from or "", kind, shown, name_field(of.method), name_field(of.id), of.request or json.null,
-    #shown < #text and #text or json.null, of.note or json.null, name_field(of.operation),
+    record.time, record.from or "", kind, shown, entry_name_field(of.method), entry_name_field(of.id),
+    of.request or json.null, #shown < #text and #text or json.null, of.note or json.null,
+    entry_name_field(of.operation),
   }
 end
 
-local function item_row(self, record, item, note)
+local function message_row(self, record, item, note)
   item.index = self.count
   local request = item.request
-  item.operation = request and request.operation or operation_of(item)
-  return new_row(self, record, has_failed(item) and "failed" or item.kind, item.text, {
+  item.operation = request and request.operation or entry_operation(item)
+  return new_entry_row(self, record, has_operation_failed(item) and "failed" or item.kind, item.text, {
     method = item.method, id = item.id, request = request and request.index, note = note, operation = item.operation,
   })
 end
 
-local function item_rows(self, record)
+local function message_rows(self, record)
   local items, list = self.exchange:items(record), {}
   for i, item in ipairs(items) do
-    list[i] = item_row(self, record, item, #items > 1 and ("%d of %d in a batch"):format(i, #items) or nil)
+    list[i] = message_row(self, record, item, #items > 1 and ("%d of %d in a batch"):format(i, #items) or nil)
   end
   return list
 end
 
-local function noise_note(record)
+local function noise_row_note(record)
   if record.encoding and record.problem then return record.encoding .. ", " .. record.problem end
   return record.encoding or record.problem
 end
 
-local function event_kind(record)
+local function event_row_kind(record)
   local exit = record.exit
   if exit then return exit.code == 0 and "exit" or "failure" end
   return record.command and "start" or record.closed and "closed" or record.signal and "signal" or "event"
 end
 
-local function rows_of(self, record)
-  if record.message ~= nil then return item_rows(self, record) end
-  if record.noise then return { new_row(self, record, "noise", record.noise, { note = noise_note(record) }) } end
-  if record.stderr then return { new_row(self, record, "stderr", record.stderr, { note = record.encoding }) } end
-  return { new_row(self, record, event_kind(record), recording.describe_event(record), {}) }
+local function rows_of_record(self, record)
+  if record.message ~= nil then return message_rows(self, record) end
+  if record.noise then
+    return { new_entry_row(self, record, "noise", record.noise, { note = noise_row_note(record) }) }
+  end
+  if record.stderr then return { new_entry_row(self, record, "stderr", record.stderr, { note = record.encoding }) } end
+  return { new_entry_row(self, record, event_row_kind(record), recording.describe_event(record), {}) }
 end
 
 -- }======
 
 local FACTS = json.order { "command", "cwd", "at", "pid", "dialect", "framing" }
 
-local function facts_of(record)
+local function facts_of_record(record)
   local command = record.command and table.concat(record.command, " ")
   local facts = {
     command = command, cwd = record.cwd, at = record.at, pid = record.pid, dialect = record.dialect,
@@ -118,8 +121,8 @@ end
 
 ---@param record pintle.cli.record
 ---@return any[][] list rows are arrays, facts are objects
-function methods:of(record)
-  local list, facts = rows_of(self, record), facts_of(record)
+function methods:entries_of_record(record)
+  local list, facts = rows_of_record(self, record), facts_of_record(record)
   self.time = record.time
   if facts then table.insert(list, 1, facts) end
   return list
@@ -128,8 +131,8 @@ end
 ---A row that says why the recording ends early.
 ---@param reason string
 ---@return any[]
-function methods:of_break(reason)
-  return new_row(self, { time = self.time }, "failure", "the recording ends early: " .. reason, {})
+function methods:entry_of_break(reason)
+  return new_entry_row(self, { time = self.time }, "failure", "the recording ends early: " .. reason, {})
 end
 
 local entries = {}

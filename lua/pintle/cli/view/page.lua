@@ -17,36 +17,36 @@ local SCRIPTS = {
 local _, own_path = ...
 local folder = own_path:match "^(.*)/[^/]*$"
 
-local function path_of(name) return ("%s/%s"):format(folder, name) end
+local function page_part_path(name) return ("%s/%s"):format(folder, name) end
 
-local function read_part(name)
-  local file <close> = assert(io.open(path_of(name), "rb"))
+local function read_page_part(name)
+  local file <close> = assert(io.open(page_part_path(name), "rb"))
   return file:read "a"
 end
 
-local function from_hex(digits)
+local function bytes_from_hex(digits)
   return (digits:gsub("%x%x", function(byte) return string.char(tonumber(byte, 16)) end))
 end
 
 -- The source of a file in a Content-Security-Policy.
-local function source_of(name)
-  local digest = bytes.new(from_hex(assert(core.sha256(path_of(name)))))
+local function policy_source(name)
+  local digest = bytes.new(bytes_from_hex(assert(core.sha256(page_part_path(name)))))
   return ("'sha256-%s'"):format(digest["$bytes"])
 end
 
 -- The files as elements, and their sources for the policy.
-local function embed(names, suffix, tag)
+local function embed_page_parts(names, suffix, tag)
   local texts, sources = {}, {}
   for i, name in ipairs(names) do
-    texts[i] = ("<%s>%s</%s>"):format(tag, read_part(name .. suffix), tag)
-    sources[i] = source_of(name .. suffix)
+    texts[i] = ("<%s>%s</%s>"):format(tag, read_page_part(name .. suffix), tag)
+    sources[i] = policy_source(name .. suffix)
   end
   return table.concat(texts, "\n"), table.concat(sources, " ")
 end
 
 -- Only these files run and nothing is fetched, whatever a recording contains. Recorded images and sounds are in `data:`
 -- URLs. A live page fetches its rows from where it comes from.
-local function policy(script_sources, style_sources, is_live)
+local function page_policy(script_sources, style_sources, is_live)
   return table.concat({
     "default-src 'none'", "script-src " .. script_sources, "style-src " .. style_sources, "img-src data:",
     "media-src data:", "connect-src " .. (is_live and "'self'" or "'none'"), "base-uri 'none'", "form-action 'none'",
@@ -61,13 +61,14 @@ local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&qu
 ---@param mode "file"|"live"|"compare"
 ---@return string before, string after
 local function split_page(title, mode)
-  local scripts, script_sources = embed(SCRIPTS, ".js", "script")
-  local styles, style_sources = embed(STYLES, ".css", "style")
+  local scripts, script_sources = embed_page_parts(SCRIPTS, ".js", "script")
+  local styles, style_sources = embed_page_parts(STYLES, ".css", "style")
   local values = {
-    scripts = scripts, styles = styles, policy = policy(script_sources, style_sources, mode == "live"), mode = mode,
+    scripts = scripts, styles = styles, mode = mode,
+    policy = page_policy(script_sources, style_sources, mode == "live"),
     title = title:gsub("%c", " "):gsub("[&<>\"']", ENTITIES),
   }
-  local before, after = read_part("page.html"):match "^(.*){{data}}(.*)$"
+  local before, after = read_page_part("page.html"):match "^(.*){{data}}(.*)$"
   return before:gsub("{{(%l+)}}", values), (after:gsub("{{(%l+)}}", values))
 end
 
@@ -81,24 +82,24 @@ local methods = {}
 
 local metatable = { __name = "pintle.cli.view.page", __index = methods }
 
-local function put(self, ...)
+local function write_to_page(self, ...)
   local ok, message = self.out:write(...)
   if not ok then error(errors.new("closed", "cannot write the page: " .. message), 0) end
 end
 
-local function end_block(self)
+local function end_page_block(self)
   if not self.block then return end
-  put(self, "\n]</script>\n")
+  write_to_page(self, "\n]</script>\n")
   self.block, self.limit = nil, BLOCK
 end
 
-local function put_entry(self, entry)
-  if self.block and self.block > self.limit then end_block(self) end
+local function write_page_entry(self, entry)
+  if self.block and self.block > self.limit then end_page_block(self) end
   local text = entries.encode(entry)
   if self.block then
-    put(self, ",\n", text)
+    write_to_page(self, ",\n", text)
   else
-    put(self, ('<script type="application/json" class="%s">[\n'):format(self.class), text)
+    write_to_page(self, ('<script type="application/json" class="%s">[\n'):format(self.class), text)
     self.block = 0
   end
   self.block = self.block + #text
@@ -106,25 +107,25 @@ end
 
 ---@param record pintle.cli.record
 function methods:add(record)
-  for _, entry in ipairs(self.entries:of(record)) do put_entry(self, entry) end
+  for _, entry in ipairs(self.entries:entries_of_record(record)) do write_page_entry(self, entry) end
 end
 
 ---Adds a row that says why the recording ends early.
 ---@param reason string
-function methods:add_break(reason) put_entry(self, self.entries:of_break(reason)) end
+function methods:add_break(reason) write_page_entry(self, self.entries:entry_of_break(reason)) end
 
 ---Starts with the first or the second recording.
 ---@param class "data"|"data other"
 ---@param name? string of the recording, if there are two
 function methods:begin(class, name)
-  end_block(self)
+  end_page_block(self)
   self.class, self.entries = class, entries.new(self.payload)
-  if name then put_entry(self, { name = name }) end
+  if name then write_page_entry(self, { name = name }) end
 end
 
 function methods:finish()
-  end_block(self)
-  put(self, self.after)
+  end_page_block(self)
+  write_to_page(self, self.after)
   local ok, message = self.out:flush()
   if not ok then error(errors.new("closed", "cannot write the page: " .. message), 0) end
 end
@@ -137,7 +138,7 @@ local pages = {}
 function pages.new(out, options)
   local before, after = split_page(options.title, options.mode)
   local self = setmetatable({ out = out, after = after, payload = options.payload, limit = FIRST_BLOCK }, metatable)
-  put(self, before)
+  write_to_page(self, before)
   return self
 end
 
