@@ -73,7 +73,8 @@ end
 local function new()
   local folder = kept.new()
   local env = { SLURM_CONF = configure(folder), PINTLE_ENGINE = folder.path }
-  local self = setmetatable({ kept = folder, env = env, prefix = { "srun", "--ntasks=1", "--unbuffered" } }, metatable)
+  local prefix = { "srun", "--ntasks=1", "--unbuffered", "--quiet" } -- not quiet, it says when it has to wait
+  local self = setmetatable({ kept = folder, env = env, prefix = prefix }, metatable)
   self.partitions = { "main", "urgent" }
   local started, reason = folder:start({ "sh", "-c", DAEMONS, "sh", folder.path }, function()
     return self:run { "sinfo", "-h", "-o", "%T" } == "idle\n"
