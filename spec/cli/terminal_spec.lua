@@ -39,6 +39,13 @@ describe("on a terminal", function()
     assert.is_nil((on_terminal(cli.words("call", "--log", "silent", cli.GREETER, "--", "greet", "name=Ada"))):find "%%")
   end)
 
+  try("a program that is silent for a second is named, until it is given up", function()
+    local text, code = on_terminal(cli.words("inspect", "-d", "gevals", "--start-timeout", "1.2s", cli.bad "silent"))
+    assert.equal(3, code)
+    local line = "^\r\27%[Kwaiting for an answer of lua5.4 [^\r]*silent …\r\27%[Kpintle: bad_plugin: no answer"
+    assert.truthy(text:find(line), text)
+  end)
+
   try("output of a plugin has no control sequences, and is unchanged in a pipe", function()
     local code = [[
       local plugin = require "pintle".plugin { name = "p", version = "1.0.0" }

@@ -135,6 +135,12 @@ describe("a peer", function()
     assert.equal('Ada: no answer to "m" within 0.01s', tostring(select(2, peer:call "m")))
   end)
 
+  it("rounds the time of a call that was not answered", function()
+    open { timeout = 0.012345 }
+    assert.equal('no answer to "m" within 0.012s', tostring(select(2, peer:call "m")))
+    assert.equal('no answer to "m" within 1s', tostring(select(2, peer:call("m", nil, { timeout = 1.0009 }))))
+  end)
+
   it("cancels in the way of LSP, in another way, or not at all", function()
     open()
     peer:begin("m"):cancel()

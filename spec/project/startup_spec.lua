@@ -84,19 +84,19 @@ describe("the source that is parsed", function()
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(157450, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
+    assert_parsed(157500, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
       pintle.process pintle.schema.validation pintle.bytes]], GREETER, INITIALIZE)
   end)
 
   it("by a plugin until it is initialized by an AI client", function()
-    assert_parsed(172000, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
+    assert_parsed(172050, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
       pintle.dialect.mcp.declarations pintle.dialect.mcp.catalog pintle.dialect.mcp.questions
       pintle.dialect.mcp.notifications pintle.content pintle.plugin.command pintle.plugin.folding]],
       GREETER, MCP_INITIALIZE)
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(173800, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
+    assert_parsed(173850, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
       GREETER, EXECUTE)
   end)
 
@@ -106,7 +106,7 @@ describe("the source that is parsed", function()
   end)
 
   it("by the command until it has described a plugin", function()
-    assert_parsed(549000, "pintle.cli.call pintle.cli.check pintle.cli.new pintle.cli.recording pintle.cli.run",
+    assert_parsed(550000, "pintle.cli.call pintle.cli.check pintle.cli.new pintle.cli.recording pintle.cli.run",
       { "bin/pintle", "inspect", "-d", "gevals", "lua5.4", "spec/support/plugins/greeter.lua" })
   end)
 

@@ -16,6 +16,7 @@ local PLAIN = "\27[0m"
 ---@field checkout? string root of the checkout that the command runs from
 ---@field is_terminal boolean whether stdout is a terminal
 ---@field failure? string the first error of writing to stdout
+---@field has_wait? boolean whether stderr shows what the user waits for
 local methods = {}
 
 local metatable = { __name = "pintle.cli.console", __index = methods }
@@ -71,6 +72,20 @@ function methods:warn(message) self.err:write("pintle: ", console.harmless(messa
 function methods:explain_wait(input, advice)
   if not (core.isatty(input) and core.isatty(2)) then return end
   self:warn("waiting for messages on stdin: a host has to start this command" .. advice)
+end
+
+---Shows on a terminal what a user waits for, until it is cleared.
+---@param what string
+function methods:show_wait(what)
+  local room = (core.columns(2) or math.huge) - 1
+  self.err:write("\r\27[K", console.first_columns(console.harmless_line(what), room))
+  self.has_wait = true
+end
+
+---Removes what `show_wait` has shown.
+function methods:clear_wait()
+  if self.has_wait then self.err:write "\r\27[K" end
+  self.has_wait = false
 end
 
 ---Prints a line of a plugin's stderr: unchanged for programs, without control sequences on a terminal.

@@ -504,6 +504,8 @@ local function with_manifest_name(plugin, message)
   return rest and plugin.manifest.name .. rest or message
 end
 
+local SILENCE = 1 -- seconds until a terminal shows what it waits for
+
 ---@class pintle.cli.started
 ---@field plugin pintle.hosted
 ---@field dialect string
@@ -522,11 +524,15 @@ function recognition.start_plugin(args, console, on_entry)
   local started = { is_recognised = not args.dialect, terminal = terminal } ---@type pintle.cli.started
   local show = on_entry or terminal.entry
   local function log(entry)
+    console:clear_wait()
     if started.plugin and entry.plugin == started.plugin.name then entry.plugin = started.label end
     return show(entry)
   end
   local start = { command = args.command, config = args.config, env = console:plugin_environment(),
     stop_timeouts = recognition.STOP_TIMEOUTS, sandbox = args.sandbox, ordered = args.ordered }
+  local timer = terminal.has_bar and loop.after(SILENCE, function()
+    console:show_wait(("waiting for an answer of %s …"):format(table.concat(args.command, " ")))
+  end)
   local plugin, dialect
   if args.dialect then
     plugin, dialect = start_with_dialect(args, start, log)
@@ -534,6 +540,8 @@ function recognition.start_plugin(args, console, on_entry)
     plugin, dialect = recognition.recognise { start = start, start_timeout = args.start_timeout, log = log,
       verbosity = args.log }
   end
+  if timer then loop.cancel(timer) end
+  console:clear_wait()
   if not plugin then return nil, suggestions.explain_start_error(dialect, args.command) end
   started.plugin, started.dialect, started.label = plugin, dialect, plugin.manifest.name
   function started.name_in(err)

@@ -29,7 +29,8 @@ end
 ---@return pintle.error
 function policy.overdue(self, id, method, timeout)
   send_cancellation(self, id, "timeout")
-  local message = ("no answer to %q within %gs"):format(method, math.floor(timeout * 1000 + 0.5) / 1000)
+  local scale = timeout < 1 and 1000 or 100
+  local message = ("no answer to %q within %gs"):format(method, math.floor(timeout * scale + 0.5) / scale)
   if self.name then message = self.name .. ": " .. message end
   return errors.new("timeout", message, { elapsed = timeout, noise = self.noise })
 end
