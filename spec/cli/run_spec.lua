@@ -226,6 +226,8 @@ pintle: no operation or command xyzzy; try `help`
 pintle: Invalid params for "greet": property "name" is missing; did you mean name instead of nam?
 pintle: no operation gret; did you mean greet?
 ]], 64 }, run_program("gret\ncal x\nxyzzy\ngreet nam=x\nhelp gret\n", "--", cli.GREETER))
+    assert.same({ "", "pintle: no operation or command tools/list; did you mean call tools/list?\n", 64 },
+      run_program("tools/list\n", "-d", "mcp", "--", cli.GREETER))
     assert.same({ "", "pintle: Method not found: workspace/excuteCommand; did you mean workspace/executeCommand? "
       .. "(code -32601)\n", 2 }, run_program("call workspace/excuteCommand\n", "-d", "lsp", "--", cli.GREETER))
   end)

@@ -233,10 +233,14 @@ local function first_words(self)
   return table.move(shell_command_names(self), 1, #shell_command_names(self), #names + 1, names)
 end
 
--- In a directory, the name of the plugin comes before the operation.
-local function subject_with_operation(self, word)
+-- What a word needs before it: the plugin of an operation, or `call` for a method.
+local function missing_word_before(self, word)
   for _, name in ipairs(json_values.sorted_names(self.subjects)) do
     if self.subjects[name].plugin.manifest.operations[word] then return name end
+  end
+  local subject = self.only
+  for _, method in ipairs(subject and commands.likely_methods(subject.dialect, subject.plugin.raw_manifest) or {}) do
+    if method == word then return "call" end
   end
 end
 
@@ -245,8 +249,8 @@ local function unknown_word_message(self, word)
     return ("no %s in %s; to start an MCP server: pintle run -d mcp -- CMD…"):format(word, self.only.dialect)
   end
   local what = self.host and "plugin or command" or "operation or command"
-  local owner = subject_with_operation(self, word)
-  if owner then return ("no %s %s; did you mean %s %s?"):format(what, word, owner, word) end
+  local before = missing_word_before(self, word)
+  if before then return ("no %s %s; did you mean %s %s?"):format(what, word, before, word) end
   local message = ("no %s %s"):format(what, word)
   local has_suggestion
   message, has_suggestion = suggestions.append_nearest_name(message, word, first_words(self))
