@@ -243,28 +243,32 @@ local function read_file(path, count)
   return file and file:read(count) or ""
 end
 
-local homes
+-- The directories that are a home of any user, or contain one. A host may run as another user than the one whose files
+-- it starts.
+local private_directories
 
--- The home directories of all users, because a host may run as another user than the one whose files it starts.
-local function find_homes()
-  if homes then return homes end
-  homes = { "/root" }
-  for path in ("\n" .. read_file("/etc/passwd", "a")):gmatch "\n[^:\n]*:[^:\n]*:[^:\n]*:[^:\n]*:[^:\n]*:(/[^:\n]+)" do
-    homes[#homes + 1] = core.realpath(path) or path
+local function add_home(path)
+  while path:find "^/." and not private_directories[path] do
+    private_directories[path] = true
+    path = parent_directory(path)
+  end
+end
+
+local function find_private_directories()
+  private_directories = {}
+  local users = "\n" .. read_file("/etc/passwd", "a")
+  for path in users:gmatch "\n[^:\n]*:[^:\n]*:[^:\n]*:[^:\n]*:[^:\n]*:(/[^:\n]+)" do
+    add_home(core.realpath(path) or path)
   end
   local own = os.getenv "HOME"
-  homes[#homes + 1] = own and core.realpath(own) or own
-  return homes
+  if own then add_home(core.realpath(own) or own) end
 end
 
 -- A directory that holds more than one program is not granted whole: a home, what contains one, and the directories
 -- right below the root, such as /tmp and /etc.
 local function is_private_directory(directory)
-  if not directory:find "^/[^/]+/[^/]" or directory:find "^/home/[^/]+$" then return true end
-  for _, home in ipairs(find_homes()) do
-    if (home .. "/"):sub(1, #directory + 1) == directory .. "/" then return true end
-  end
-  return false
+  if not private_directories then find_private_directories() end
+  return private_directories[directory] or not directory:find "^/[^/]+/[^/]" or directory:find "^/home/[^/]+$" ~= nil
 end
 
 -- The interpreter of a script and its argument.
