@@ -1,8 +1,9 @@
 /*
 ** core.signals and core.raise: signals as events, and ending the process by a
 ** signal. When a watched signal arrives the first time, its number is written
-** to a pipe. The second time it has its default effect. So a program that reads
-** the pipe can shut down cleanly, and one that hangs is still ended.
+** to a pipe. The second time it has its default effect, unless all are asked
+** for (`repeated`). So a program that reads the pipe can shut down cleanly, and
+** one that hangs is still ended.
 */
 #define _GNU_SOURCE
 
@@ -42,20 +43,6 @@ static atomic_flag is_taken = ATOMIC_FLAG_INIT;
 static volatile sig_atomic_t output = -1; /* where the handler writes */
 static pid_t owner;                       /* a forked process shares the pipe */
 
-/* SA_RESETHAND has already restored the default disposition, so raise() in a
-** forked process has the default effect. */
-static void note_taken_signal(int sig) {
-  int saved = errno;
-  unsigned char byte = (unsigned char)sig;
-  ssize_t written = 0;
-  if (getpid() == owner)
-    written = write(output, &byte, 1);
-  else
-    raise(sig);
-  (void)written;
-  errno = saved;
-}
-
 static int set_signal_disposition(int sig, void (*handler)(int), int flags) {
   struct sigaction act;
   memset(&act, 0, sizeof act);
@@ -63,6 +50,19 @@ static int set_signal_disposition(int sig, void (*handler)(int), int flags) {
   act.sa_flags = flags;
   sigemptyset(&act.sa_mask);
   return sigaction(sig, &act, NULL);
+}
+
+/* In a forked process, the signal has its default effect. */
+static void note_taken_signal(int sig) {
+  int saved = errno;
+  unsigned char byte = (unsigned char)sig;
+  ssize_t written = 0;
+  if (getpid() == owner)
+    written = write(output, &byte, 1);
+  else if (set_signal_disposition(sig, SIG_DFL, 0) == 0)
+    raise(sig);
+  (void)written;
+  errno = saved;
 }
 
 static int is_signal_handler(const struct sigaction *act,
@@ -78,12 +78,11 @@ static int may_take_signal(const struct sigaction *act, int handled) {
   return is_signal_handler(act, SIG_DFL);
 }
 
-static void take_signal(signals *s, int sig, int handled) {
+static void take_signal(signals *s, int sig, int handled, int flags) {
   struct sigaction *before = &s->before[s->count];
   if (s->count < MOST && sigaction(sig, NULL, before) == 0 &&
       may_take_signal(before, handled) &&
-      set_signal_disposition(sig, note_taken_signal,
-                             (int)SA_RESETHAND | SA_RESTART) == 0)
+      set_signal_disposition(sig, note_taken_signal, flags) == 0)
     s->taken[s->count++] = sig;
 }
 
@@ -91,7 +90,8 @@ static void take_signal(signals *s, int sig, int handled) {
 ** `handled` also those that the program handles, but none that it ignores.
 ** Returns 0 or an error number: EBUSY if another object is open. */
 static int take_all_signals(signals *s, const int *wanted, int count,
-                            int handled) {
+                            int handled, int repeated) {
+  int flags = repeated ? SA_RESTART : (int)SA_RESETHAND | SA_RESTART;
   int ends[2], err, i;
   if (atomic_flag_test_and_set(&is_taken))
     return EBUSY;
@@ -108,7 +108,7 @@ static int take_all_signals(signals *s, const int *wanted, int count,
   output = ends[1];
   owner = getpid();
   for (i = 0; i < count; i++)
-    take_signal(s, wanted[i], handled);
+    take_signal(s, wanted[i], handled, flags);
   return 0;
 }
 
@@ -176,17 +176,17 @@ static int read_signal_names(lua_State *L, int wanted[MOST]) {
   return count;
 }
 
-/* core.signals(names, handled) -> signals | nil, msg, kind, errno */
+/* core.signals(names, handled, repeated) -> signals | nil, msg, kind, errno */
 static int core_signals(lua_State *L) {
   int wanted[MOST];
-  int handled = lua_toboolean(L, 2);
+  int handled = lua_toboolean(L, 2), repeated = lua_toboolean(L, 3);
   signals *s = lua_newuserdatauv(L, sizeof *s, 1);
   int count, err;
   memset(s, 0, sizeof *s);
   luaL_setmetatable(L, CLASS);
   count = read_signal_names(L, wanted);
   lua_setiuservalue(L, -2, NAMES);
-  err = take_all_signals(s, wanted, count, handled);
+  err = take_all_signals(s, wanted, count, handled, repeated);
   if (err == EBUSY)
     return pt_fail(L, "full", "signals are watched in this process already");
   if (err != 0)

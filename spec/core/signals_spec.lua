@@ -72,6 +72,19 @@ describe("core.signals", function()
     assert.same({ "", "TERM" }, ending(process))
   end)
 
+  it("returns every signal if that is asked for", function()
+    local process <close> = start('{ "TERM" }, false, true', [[
+      say "ready"
+      say(await())
+      say(await())
+    ]])
+    children.read(process.stdout, "ready\n")
+    process:kill "TERM"
+    children.read(process.stdout, "TERM\n")
+    process:kill "TERM"
+    assert.same({ "TERM\n", 0 }, ending(process))
+  end)
+
   it("lets the second signal end a program that does not read the first", function()
     local process <close> = start('{ "TERM" }', [[
       say "ready"

@@ -107,9 +107,9 @@
 ---the exit, it fails with the kind "closed"; so kill a group before that
 ---@field close fun(self) SIGKILL unless it has ended, then waits up to 2 s. Closing twice is fine
 
----Signals as events. `next` returns each signal once. Then the signal has its previous effect again, so a second one
----ends a program that ignores the first. There can be one such object in a process. Children start with default
----signals.
+---Signals as events. `next` returns each signal once. Then the signal has its default effect, so a second one ends a
+---program that ignores the first; with `repeated` it returns them all. There can be one such object in a process.
+---Children start with default signals.
 ---@class pintle.signals
 ---@field fd fun(self): integer? a descriptor that is readable when a signal has arrived; nil after `close`
 ---@field next fun(self): pintle.signal? a signal that has arrived
@@ -166,9 +166,9 @@
 ---@field pidfd fun(pid: integer): pintle.fd?, string?, string?, integer? a descriptor that becomes readable when the
 ---process ends, which need not be a child. The kind is "closed" if there is no such process, "unsupported" if the
 ---system has no such descriptors; then poll `alive`
----@field signals fun(names: pintle.signal[], handled?: boolean): pintle.signals?, string?, string?, integer? takes over
----the signals that the program does not handle; with `handled` also those that it handles (as `lua` handles INT), until
----`close`. The kind is "full" if there is such an object already
+---@field signals fun(names: pintle.signal[], handled?: boolean, repeated?: boolean): pintle.signals?, string?, string?,
+---integer? takes over the signals that the program does not handle; with `handled` also those that it handles (as `lua`
+---handles INT), until `close`. The kind is "full" if there is such an object already
 ---@field raise fun(name: pintle.signal): true?, string?, string?, integer? ends this process by the default action of
 ---the signal, so that it has the right status after cleaning up. Unwritten buffers of `io` are lost
 ---@field sandbox fun(): integer, boolean, boolean the version of Landlock (0: none), whether seccomp filters work, and
