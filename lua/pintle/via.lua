@@ -50,8 +50,8 @@ local via = {}
 local LUA = { "lua5.4", "lua54", "lua-5.4", "lua5.3", "lua" }
 local CONNECT_TIMEOUT, KEEPALIVE = 30, 5 -- seconds
 local SLURM_CONNECT_TIMEOUT = 600 -- seconds; a job may have to wait for its node
-local PATIENCE = 4 -- intervals of the keepalive that the far end waits for the near one
 local STOP_TIMEOUTS = { eof = 2, term = 2, kill = 5 } -- seconds for each step, as on this machine
+local SSH_AT_ONCE = 8 -- a server refuses some connections if more than ten are being opened
 
 -- {====== Engines ======
 
@@ -60,6 +60,7 @@ local STOP_TIMEOUTS = { eof = 2, term = 2, kill = 5 } -- seconds for each step, 
 ---@field fields table<string, "string"|"integer"|"strings"> "strings" is a list
 ---@field required string[] one of these must be given
 ---@field connect_timeout? number seconds
+---@field at_once? integer how many connections may be opened at the same time
 ---@field words fun(way: table): string[] the client's command
 
 -- Adds `flag` and the value to the words, if there is a value.
@@ -75,7 +76,7 @@ local engines = {} ---@type table<string, pintle.via.engine>
 
 -- ssh must not ask for anything. A host that begins with a dash is no option.
 engines.ssh = {
-  short = "host", required = { "host" },
+  short = "host", required = { "host" }, at_once = SSH_AT_ONCE,
   fields = { host = "string", port = "integer", user = "string", config = "string", options = "strings" },
   words = function(way)
     local words = { "ssh", "-T", "-o", "BatchMode=yes" }
@@ -204,6 +205,8 @@ end
 -- What every way has, beside its client.
 local OWN_FIELDS = { env = true, lua = true, connect_timeout = true, keepalive = true }
 
+local way_metatable = { __name = "pintle.way" }
+
 local function check_own_fields(way, given, connect_timeout)
   local message
   way.env, message = check_env(given.env)
@@ -214,7 +217,7 @@ local function check_own_fields(way, given, connect_timeout)
   if not way.connect_timeout then return nil, "connect_timeout: " .. message end
   way.keepalive, message = check_seconds(given.keepalive, KEEPALIVE)
   if not way.keepalive then return nil, "keepalive: " .. message end
-  return way
+  return setmetatable(way, way_metatable)
 end
 
 -- Divides the fields of a way: the words in front, the names of engines, all others.
@@ -240,18 +243,24 @@ end
 ---@field lua string[]
 ---@field connect_timeout number seconds
 ---@field keepalive number seconds
+---@field at_once? integer how many connections may be opened at the same time
 
----Checks a way.
+---Checks a way. A checked one is returned as it is.
 ---@param given any
 ---@return pintle.way?, string? message
 function via.check(given)
+  if getmetatable(given) == way_metatable then return given end
   if type(given) ~= "table" then return nil, "a table expected, got " .. type(given) end
   local words, names = divide_fields(given)
   if not words then return nil, names end
   if #names > 1 or names[1] and next(words) then return nil, "either the words of a command or one engine expected" end
   if not names[1] then
     if not is_list_of_strings(words) then return nil, "a list of strings expected, the client first" end
-    return check_own_fields({ client = words, place = words[1] or "this machine" }, given)
+    local is_ssh = words[1] and words[1]:match "[^/]+$" == "ssh"
+    return check_own_fields({
+      client = words, place = words[1] and table.concat(words, " ") or "this machine",
+      at_once = is_ssh and SSH_AT_ONCE or nil,
+    }, given)
   end
   local name = names[1]
   local fields, message = engine_fields(name, given[name])
@@ -259,7 +268,8 @@ function via.check(given)
   local engine, target = engines[name], nil
   for _, field in ipairs(engine.required) do target = target or fields[field] end
   local place = target and name .. " " .. target or name
-  return check_own_fields({ client = engine.words(fields), place = place }, given, engine.connect_timeout)
+  return check_own_fields({ client = engine.words(fields), place = place, at_once = engine.at_once }, given,
+    engine.connect_timeout)
 end
 
 -- }======
@@ -281,44 +291,76 @@ local function find_lua()
   return core.which "lua5.4" or core.which "lua"
 end
 
+-- The source of `pintle.via.lead`, without comments but with the same numbers of lines. Kept: nothing is opened for a
+-- restart.
+local lead ---@type string?
+
 local function read_lead()
+  if lead then return lead end
   local path = assert(package.searchpath("pintle.via.lead", package.path))
   local file <close> = assert(io.open(path, "rb"))
-  return file:read "a"
+  lead = file:read "a":gsub("\n *%-%-[^\n]*", "\n")
+  return lead
 end
 
+local function new_mark()
+  local file <close> = assert(io.open("/dev/urandom", "rb"))
+  return ("pintle-%s: "):format(file:read(16):gsub(".", function(byte) return ("%02x"):format(byte:byte()) end))
+end
+
+-- What a client gets when its relay is killed, if it is not KILL. srun takes its job back then.
+local DEATH_SIGNALS = { srun = "TERM" }
+
+---What a host sends to a relay to have the program killed. SIGKILL would end the relay alone; the far end notices that
+---later.
+via.KILL_SIGNAL = "VTALRM"
+
+local CODE_LIMIT = 131000 -- bytes of a variable; Linux takes no more
 local RELAY = "package.path, package.cpath = %q, %q require('pintle.via.relay').run(%s)"
 
-local function relay_code(way, spawning, stop_timeouts)
+---What a relay does.
+---@param way pintle.way
+---@param spawning pintle.spawn_options those of the program
+---@param stop_timeouts? pintle.stop_timeouts
+---@return pintle.relay.settings
+function via.relay_settings(way, spawning, stop_timeouts)
   local timeouts = {}
   for step, seconds in pairs(STOP_TIMEOUTS) do timeouts[step] = (stop_timeouts or {})[step] or seconds end
   local start = {
     command = spawning.command, env = spawning.env, inherit = spawning.inherit, cwd = spawning.cwd,
-    limits = spawning.limits, stop_timeouts = timeouts, patience = PATIENCE * way.keepalive,
+    limits = spawning.limits, stop_timeouts = timeouts,
   }
-  local settings = {
+  return {
     client = add_words(add_words({}, way.client), { "sh" }), env = { PINTLE_RELAY = false }, place = way.place,
     lua = way.lua, connect_timeout = way.connect_timeout, keepalive = way.keepalive, lead = read_lead(),
+    death_signal = DEATH_SIGNALS[(way.client[1] or ""):match "[^/]*$"], mark = new_mark(),
     start = "return " .. to_code(start),
   }
-  return RELAY:format(package.path, package.cpath, to_code(settings))
 end
 
 ---The options of `core.spawn` for a relay that runs a program by a way.
 ---@param way pintle.way
 ---@param spawning pintle.spawn_options those of the program; what concerns this machine stays
 ---@param stop_timeouts? pintle.stop_timeouts for the far end, when the near one is gone
----@return pintle.spawn_options?, pintle.error?
-function via.relay(way, spawning, stop_timeouts)
+---@param reports? boolean whether the relay tells the host what happens, in lines of stderr that begin with the mark
+---@return pintle.spawn_options?, string|pintle.error mark_or_err
+function via.relay(way, spawning, stop_timeouts, reports)
   local lua = find_lua()
   if not lua then return nil, errors.new("spawn", "no lua5.4 in the PATH, which the relay to the far end needs") end
   local options = {}
   for name, value in pairs(spawning) do options[name] = value end
   options.command = { lua, "-e", 'load(os.getenv "PINTLE_RELAY")()', "/dev/null" }
-  options.env = { PINTLE_RELAY = relay_code(way, spawning, stop_timeouts) }
+  local settings = via.relay_settings(way, spawning, stop_timeouts)
+  settings.reports, settings.kill_signal = reports, via.KILL_SIGNAL
+  local code = RELAY:format(package.path, package.cpath, to_code(settings))
+  if #code > CODE_LIMIT then
+    return nil, errors.new("spawn", ("the command and its environment are too long for the relay: %d bytes of %d")
+      :format(#code, CODE_LIMIT))
+  end
+  options.env = { PINTLE_RELAY = code }
   for name, value in pairs(way.env) do options.env[name] = value end
   options.inherit, options.cwd, options.limits = nil, nil, { core = 0 }
-  return options
+  return options, settings.mark
 end
 
 -- }======
