@@ -4,8 +4,8 @@ local core = require "pintle.core"
 local pintle = require "pintle"
 
 local PARTS = {
-  "torture.system_calls", "torture.misbehaving", "torture.hostile", "torture.cuts", "torture.kills", "torture.threads",
-  "torture.soak",
+  "torture.system_calls", "torture.misbehaving", "torture.hostile", "torture.cuts", "torture.kills", "torture.links",
+  "torture.threads", "torture.soak",
 }
 
 local seconds, only = tonumber(arg[1]), arg[2]
