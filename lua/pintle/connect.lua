@@ -16,7 +16,7 @@ local THIS_MACHINE = { "sandbox", "sha256" } -- of the options to spawn, those t
 
 local LAST_WORDS = 1 -- seconds between the end of a program's output and its exit
 
-local KNOWN = options.names "path host port stdio stop_timeouts process_limits on_stderr via"
+local KNOWN = options.names "path host port stdio stop_timeouts process_limits on_stderr via on_started"
 for _, name in ipairs(SPAWN_OPTIONS) do KNOWN[name] = true end
 for name in pairs(peers.OPTIONS) do KNOWN[name] = true end
 
@@ -27,6 +27,7 @@ for name in pairs(peers.OPTIONS) do KNOWN[name] = true end
 ---@field on_stderr? fun(line: string) called with each line of the program's stderr
 ---@field process_limits? pintle.limits
 ---@field via? pintle.via the way to another machine or a container, where the program runs
+---@field on_started? fun() called when the program has been started there, if its stderr is read
 ---@field stop_timeouts? pintle.stop_timeouts how the program is stopped
 ---@field path? string a Unix socket
 ---@field host? string a TCP socket, with `port`
@@ -39,8 +40,19 @@ local connect = {}
 
 -- {====== Programs ======
 
+-- The error of a conversation with a program at the far end that was not started, or to which the connection was lost.
+local function connection_error(child, name)
+  if child.is_started then
+    return errors.new("closed", ("%s was lost: %s"):format(name, child.failure), { stderr = child.lines })
+  end
+  local message, last_words = ("%s cannot be started: %s"):format(name, child.failure), child:last_words()
+  if last_words ~= "" then message = ("%s: %s"):format(message, last_words) end
+  return errors.new("spawn", message, { stderr = child.lines })
+end
+
 -- The error of a conversation with a program that has ended.
 local function program_exit_error(child, name)
+  if child.failure then return connection_error(child, name) end
   local message, last_words = ("%s ended with %s"):format(name, errors.describe_exit(child.exit)), child:last_words()
   if last_words ~= "" then message = ("%s: %s"):format(message, last_words) end
   return errors.new("closed", message, { exit = child.exit, stderr = child.lines })
@@ -53,7 +65,7 @@ end
 local function finish_peer_with_exit(peer)
   if peer.ended then return end
   local err = peer.close_error or program_exit_error(peer.child, peer.name)
-  err.exit, err.noise = peer.child.exit, peer.noise
+  err.exit, err.noise = not peer.child.failure and peer.child.exit or nil, peer.noise
   peer:finish(err)
 end
 
@@ -86,15 +98,12 @@ end
 
 local function print_stderr_line(line) io.stderr:write(line, "\n") end
 
--- The options of a process that runs the program at the far end of a way.
-local function relay_options(settings, spawning)
+local function check_way(settings)
   for _, name in ipairs(THIS_MACHINE) do
     if settings[name] then error(("%s cannot be used with via: it is for programs of this machine"):format(name), 0) end
   end
-  local ways = require "pintle.via"
-  local way, message = ways.check(settings.via)
-  if not way then error("via: " .. message, 0) end
-  return ways.relay(way, spawning, settings.stop_timeouts)
+  local way, message = require("pintle.via").check(settings.via)
+  return way or error("via: " .. message, 0)
 end
 
 local function spawn_program(settings, on_exit)
@@ -102,9 +111,8 @@ local function spawn_program(settings, on_exit)
   for _, name in ipairs(SPAWN_OPTIONS) do spawning[name] = settings[name] end
   spawning.on_stderr = settings.on_stderr or settings.stderr == nil and print_stderr_line or nil
   if settings.via then
-    local err
-    spawning, err = relay_options(settings, spawning)
-    if not spawning then return nil, err end
+    spawning.via, spawning.stop_timeouts, spawning.on_started = check_way(settings), settings.stop_timeouts,
+      settings.on_started
   end
   return require("pintle.process").start(spawning)
 end

@@ -25,6 +25,7 @@ require("pintle.core").protect()
 ---@field restart? pintle.restart|boolean restart plugins that died
 ---@field limits? pintle.peer.limits
 ---@field sandbox? "strict"|"read-only"|pintle.sandbox|false what its plugins may do; default: everything
+---@field via? pintle.via|false the way to another machine or a container, where its plugins run; default: this machine
 
 ---@class pintle.start.options
 ---@field command string[] the program and its arguments
@@ -40,7 +41,9 @@ require("pintle.core").protect()
 ---@field sandbox? "strict"|"read-only"|pintle.sandbox|false what it may do; default: what the host's option says
 ---@field restart? pintle.restart|boolean
 ---@field sha256? string|table<string, string> of the program, or of files by their path
----@field pool? integer how many processes; default: 1
+---@field via? pintle.via|false the way to another machine or a container, where it runs; default: what the host's
+---option says
+---@field pool? integer|pintle.pool how many processes, and where; default: 1
 ---@field lazy? boolean start it when it is first used
 ---@field timeout? number|string|false
 ---@field extend_on_progress? boolean
@@ -53,6 +56,10 @@ require("pintle.core").protect()
 ---@field handlers? table<string, pintle.handler> for requests and notifications that the dialect does not handle, or
 ---handles only by default
 ---@field discovered_manifest? table the manifest.json that `discover` found
+
+---@class pintle.pool
+---@field size? integer how many processes; default: one for each way
+---@field via? pintle.via|pintle.via[] the way of all processes, or ways over which they are spread evenly
 
 ---@class pintle.host
 ---@field plugins table<string, pintle.hosted> by name

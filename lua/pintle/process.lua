@@ -20,15 +20,23 @@ local REAP_TIMEOUT = 1 -- seconds for a killed process to disappear
 ---@field term? number after SIGTERM
 ---@field kill? number after SIGKILL
 
+local WAY_TIME = 1 -- seconds more for each step of a program at the far end, but for the last
+
 local STOP_TIMEOUTS = { request = 2, eof = 2, term = 2, kill = 5 }
 
 ---@class pintle.child.options: pintle.spawn_options
 ---@field on_stderr? fun(line: string) called with each line of stderr; without it stderr is inherited
 ---@field on_exit? fun(exit: pintle.exit) called from the loop when the process has ended
+---@field via? pintle.way the way to the machine or container where the program runs
+---@field on_started? fun() called when a program with `via` has been started there; needs `on_stderr`
+---@field stop_timeouts? pintle.stop_timeouts for a program with `via`, when this end is gone
 ---@field sandbox? "strict"|"read-only"|pintle.sandbox|false what it may do; default: everything
 
 ---@class pintle.child
----@field pid integer
+---@field pid integer with `via`, of the relay on this machine
+---@field via pintle.way?
+---@field is_started boolean whether the program runs, also at the far end
+---@field failure string? why the program could not be started at the far end, or why the connection has ended
 ---@field process pintle.process
 ---@field exit pintle.exit? how it ended
 ---@field lines string[] the last lines of its stderr
@@ -42,8 +50,29 @@ local process = {}
 
 -- {====== Standard error ======
 
+-- What the relay of a program at the far end tells.
+local reports = {}
+
+function reports.started(child)
+  child.is_started = true
+  if child.on_started then loop.call(child.on_started) end
+end
+
+function reports.failed(child, reason) child.failure = child.failure or reason end
+
+local function take_report(child, text)
+  local name, rest = text:match "^(%a+) ?(.*)$"
+  reports[name](child, rest)
+end
+
 local function add_stderr_line(child, line)
   line = line:gsub("\r$", "")
+  local from = child.mark and line:find(child.mark, 1, true)
+  if from then
+    take_report(child, line:sub(from + #child.mark))
+    line = line:sub(1, from - 1)
+    if line == "" then return end
+  end
   if #line > LINE_LIMIT then line = line:sub(1, LINE_LIMIT) .. "…" end
   local lines = child.lines
   lines[#lines + 1] = line
@@ -170,10 +199,14 @@ end
 ---@return pintle.exit?, pintle.error?
 function methods:stop(options)
   local given, timeouts = options.stop_timeouts or {}, {}
-  for step, default in pairs(STOP_TIMEOUTS) do timeouts[step] = given[step] or default end
+  for step, default in pairs(STOP_TIMEOUTS) do
+    timeouts[step] = given[step] or default
+    if self.via and step ~= "kill" and timeouts[step] > 0 then timeouts[step] = timeouts[step] + WAY_TIME end
+  end
   take_stop_step(self, timeouts.request, options.ask and loop.call, options.ask, timeouts.request)
   take_stop_step(self, timeouts.eof, options.close_input)
   take_stop_step(self, timeouts.term, methods.kill, self, "TERM")
+  if self.via then take_stop_step(self, WAY_TIME, methods.kill, self, require("pintle.via").KILL_SIGNAL) end
   self:kill "KILL"
   return self:wait(timeouts.kill)
 end
@@ -194,20 +227,32 @@ local function spawn_child(settings)
   return require("pintle.process.sandbox").spawn(settings)
 end
 
+-- The fields that are not for `core.spawn`.
+local OWN_FIELDS = { "on_stderr", "on_exit", "via", "on_started", "stop_timeouts" }
+
+-- The options of `core.spawn`, and what begins the reports of a relay.
+local function spawn_options(options)
+  local settings = {}
+  for name, value in pairs(options) do settings[name] = value end
+  for _, name in ipairs(OWN_FIELDS) do settings[name] = nil end
+  if options.on_stderr then settings.stderr = "pipe" end
+  settings.sandbox = settings.sandbox or nil
+  if not options.via then return settings end
+  return require("pintle.via").relay(options.via, settings, options.stop_timeouts, options.on_stderr ~= nil)
+end
+
 ---@param options pintle.child.options
 ---@return pintle.child?, pintle.error?
 function process.start(options)
-  local settings = {}
-  for name, value in pairs(options) do settings[name] = value end
-  settings.on_stderr, settings.on_exit = nil, nil
-  if options.on_stderr then settings.stderr = "pipe" end
-  settings.sandbox = settings.sandbox or nil
+  local settings, mark = spawn_options(options)
+  if not settings then return nil, mark end
   local spawned, group, gaps, number = spawn_child(settings)
   if not spawned then return nil, errors.new(gaps or "spawn", group, { errno = number }) end
   local child = setmetatable({
     process = spawned, pid = spawned:pid(), is_leader = settings.sandbox ~= nil or options.group ~= false,
     group = group, gaps = gaps, lines = {}, rest = "", waiters = {},
-    on_stderr = options.on_stderr, on_exit = options.on_exit,
+    via = options.via, mark = mark, is_started = not options.via,
+    on_stderr = options.on_stderr, on_exit = options.on_exit, on_started = options.on_started,
   }, metatable)
   if options.on_stderr then watch_stderr(child) end
   watch_exit(child)

@@ -37,6 +37,7 @@ describe("the options of a host", function()
       ["restart: jitter: a number from 0 to 1 expected, got nan"] = { restart = { jitter = math.abs(0 / 0) } },
       ['limits: no option "mesage"'] = { limits = { mesage = 1 } },
       ["limits: message: an integer of 1 or more expected, got 0"] = { limits = { message = 0 } },
+      ["via: ssh: port: an integer expected"] = { via = { ssh = { host = "node7", port = "22" } } },
     } do
       raises(message, function() hosts(given) end)
     end
@@ -68,6 +69,20 @@ describe("the options of a plugin", function()
       ["sha256: 64 hexadecimal digits expected, got 0g"] = { command = { "ls" }, sha256 = "0g" },
       ["sha256: ls: 64 hexadecimal digits expected, got 0"] = { command = { "ls" }, sha256 = { ls = "0" } },
       ["pool: an integer of 1 or more expected, got 0"] = { command = { "ls" }, pool = 0 },
+      ["pool: size: an integer of 1 or more expected, got 0"] = { command = { "ls" }, pool = { size = 0 } },
+      ["pool: size or via expected"] = { command = { "ls" }, pool = {} },
+      ['pool: no option "count"'] = { command = { "ls" }, pool = { count = 2 } },
+      ["pool: via: 2: ssh: host expected"] = {
+        command = { "ls" }, pool = { via = { { ssh = "node7" }, { ssh = {} } } },
+      },
+      ["either via or pool.via"] = { command = { "ls" }, via = { ssh = "a" }, pool = { via = { ssh = "b" } } },
+      ['via: no field "shh"; there are docker, kubernetes, podman, slurm, ssh'] =
+        { command = { "ls" }, via = { shh = "node7" } },
+      ["via: a table expected, got string"] = { command = { "ls" }, via = "ssh node7" },
+      ["sandbox cannot be used with via: it is for programs of this machine"] =
+        { command = { "ls" }, via = { ssh = "node7" }, sandbox = "strict" },
+      ["sha256 cannot be used with via: it is for programs of this machine"] =
+        { command = { "ls" }, pool = { via = { ssh = "node7" } }, sha256 = DIGITS },
       ["lazy: boolean expected, got string"] = { command = { "ls" }, lazy = "yes" },
       ["handlers: ask: function expected, got boolean"] = { command = { "ls" }, handlers = { ask = true } },
       ["handlers: log: the dialect gevals has a handler of its own"] =
@@ -95,6 +110,18 @@ describe("the options of a plugin", function()
     }
     assert.same({ false, { term = 3 }, false, false },
       { spec.timeout, spec.stop_timeouts, spec.restart, spec.extensions })
+  end)
+
+  it("have no sandbox of the host at the far end of a way", function()
+    local far, strict = hosts { log = false, via = { ssh = "node7" } }, hosts { log = false, sandbox = "strict" }
+    raises("sandbox cannot be used with via: it is for programs of this machine",
+      function() far:start { command = { "ls" }, sandbox = "strict" } end)
+    raises("sandbox cannot be used with via: it is for programs of this machine; sandbox = false starts the plugin "
+      .. "without it", function() strict:start { command = { "ls" }, via = { ssh = "node7" } } end)
+    assert(far:start { command = { "ls" }, sandbox = "strict", via = false, lazy = true })
+    assert(strict:start { command = { "ls" }, sandbox = false, via = { ssh = "node7" }, lazy = true })
+    far:stop()
+    strict:stop()
   end)
 
   it("are not changed", function()

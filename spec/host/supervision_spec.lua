@@ -178,6 +178,23 @@ describe("a host", function()
       for _ = 1, 2 do assert(pool:execute "go") end
     end)
 
+    it("and restarts each of its processes within a budget of its own", function()
+      local once = { max = 1, within = 600, backoff = 0.01, jitter = 0 }
+      local pool, old = assert(host:start { command = plugin "pid", pool = 3, restart = once }), {}
+      for _, pid in ipairs(pool:pids()) do
+        old[pid] = true
+        children.kill(pid)
+      end
+      turn_until(function()
+        local pids = pool:pids()
+        return #pids == 3 and not old[pids[1]] and not old[pids[2]] and not old[pids[3]]
+      end)
+      assert.is_nil(said "given up")
+      children.kill(pool:pids()[1])
+      turn_until(function() return said "given up after 1 restart within 600s" end)
+      assert(pool:execute "go")
+    end)
+
     it("and stops it if the calling task is cancelled", function()
       local task = tasks.start(function()
         return host:start { command = plugin "slow", pool = 2, handshake_timeout = 600 }

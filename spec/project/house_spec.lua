@@ -37,7 +37,7 @@ local MAY_REQUIRE = {
   ["error"] = {},
   ["host"] = {
     "pintle.connect", "pintle.core", "pintle.dialect", "pintle.duration", "pintle.error", "pintle.lazy",
-    "pintle.loop", "pintle.manifest", "pintle.process", "pintle.task",
+    "pintle.loop", "pintle.manifest", "pintle.process", "pintle.task", "pintle.via",
   },
   ["init"] = {},
   ["jsonrpc"] = { "pintle.core", "pintle.error" },
@@ -53,7 +53,7 @@ local MAY_REQUIRE = {
     "pintle.content", "pintle.core", "pintle.dialect", "pintle.error", "pintle.jsonrpc",
     "pintle.lazy", "pintle.loop", "pintle.manifest", "pintle.options", "pintle.peer", "pintle.process", "pintle.task",
   },
-  ["process"] = { "pintle.core", "pintle.error", "pintle.loop" },
+  ["process"] = { "pintle.core", "pintle.error", "pintle.loop", "pintle.via" },
   ["schema"] = { "pintle.core", "pintle.lazy", "pintle.options" },
   ["task"] = { "pintle.core", "pintle.error", "pintle.loop" },
   ["test"] = {

@@ -79,7 +79,7 @@ describe("the source that is parsed", function()
   end)
 
   it("by a peer that answers", function()
-    assert_parsed(67600, "pintle.connect.socket pintle.process", { "-e", ECHO },
+    assert_parsed(67900, "pintle.connect.socket pintle.process", { "-e", ECHO },
       '{"jsonrpc":"2.0","id":1,"method":"echo"}')
   end)
 
@@ -106,17 +106,17 @@ describe("the source that is parsed", function()
   end)
 
   it("by the command until it has described a plugin", function()
-    assert_parsed(550000, "pintle.cli.call pintle.cli.check pintle.cli.new pintle.cli.recording pintle.cli.run",
+    assert_parsed(564000, "pintle.cli.call pintle.cli.check pintle.cli.new pintle.cli.recording pintle.cli.run",
       { "bin/pintle", "inspect", "-d", "gevals", "lua5.4", "spec/support/plugins/greeter.lua" })
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(359200, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover",
+    assert_parsed(370500, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover",
       { "-e", HOST:format "gevals" .. SAY_SO })
   end)
 
   it("by a host until an MCP server has executed an operation", function()
-    assert_parsed(400300, [[pintle.plugin pintle.dialect.mcp.plugin pintle.dialect.mcp.era
+    assert_parsed(411500, [[pintle.plugin pintle.dialect.mcp.plugin pintle.dialect.mcp.era
       pintle.dialect.mcp.declarations pintle.dialect.mcp.catalog pintle.dialect.mcp.handle
       pintle.dialect.mcp.subscriptions]],
       { "-e", HOST:format "mcp" .. SAY_SO })

@@ -63,6 +63,7 @@
 ---@field options table options of the dialect, as the user of the host gave them
 ---@field discovered_manifest table? its manifest.json
 ---@field cwd string? the directory it was started in, if not the host's
+---@field place string? the other machine or the container where it runs, if not on this machine
 ---@field extensions boolean|string[] whether to offer extensions of the protocol; a list has names of more extensions
 ---@field handshake_timeout number seconds
 ---@field handlers table<string, pintle.handler> of the user

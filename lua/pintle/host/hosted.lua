@@ -10,7 +10,7 @@ core.protect()
 
 ---@class pintle.execute.options
 ---@field timeout? number|string|false default: the plugin's. It is sent to the plugin, unless it is the default of 60s
----@field workdir? string default: the directory that the plugin was started in
+---@field workdir? string default: the directory that the plugin was started in; "." at the far end of a way
 ---@field phase? string
 ---@field env? table<string, string>
 ---@field agent? table
@@ -169,7 +169,7 @@ end
 local function new_hosted_context(self, operation, given, level)
   local spec = self.supervisor.spec
   local context = set_hosted_times(given and settings.execute(given, level + 1) or {}, spec)
-  context.workdir = context.workdir and settings.absolute(context.workdir) or spec.workdir
+  context.workdir = context.workdir and settings.workdir(spec, context.workdir) or spec.workdir
   add_hosted_extension_options(context, spec)
   if self.logger.has_bar then show_hosted_progress(self, operation, context) end
   return context

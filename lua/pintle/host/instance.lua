@@ -17,6 +17,7 @@ local KILL_TIMEOUTS = { request = 0, eof = 0, term = 0.5 } -- seconds for each s
 ---@field dialect pintle.dialect
 ---@field manifest pintle.manifest
 ---@field supervisor pintle.supervisor
+---@field way pintle.way? to the machine or container where it runs, if not on this machine
 ---@field dead pintle.error? why the process has ended
 ---@field is_stopping boolean
 local methods = {}
@@ -64,7 +65,8 @@ local function open_instance_peer(self, spec)
     stop_timeouts = spec.stop_timeouts, process_limits = spec.process_limits, limits = spec.limits,
     framing = dialect.framing, ids = dialect.ids, extra = dialect.extra, header = dialect.header,
     codes = dialect.codes, cancellation = dialect.cancellation, progress = dialect.progress,
-    timeout = spec.timeout, spin = spec.spin, sandbox = self.sandbox, ordered = spec.ordered,
+    timeout = spec.timeout, spin = spec.spin, sandbox = self.sandbox, ordered = spec.ordered, via = self.way,
+    on_started = self.way and function() self.connected:set(true) end or nil,
     sha256 = type(spec.sha256) == "string" and spec.sha256 or nil,
     on_stderr = function(line) self:say("stderr", "info", line) end,
     on_noise = function(report) self:say("stdout", "warn", report.message, report.text) end,
@@ -73,6 +75,7 @@ local function open_instance_peer(self, spec)
     end,
     on_close = function(err)
       self.dead = err
+      if self.way then self.connected:set(nil, err) end
       self.peer.child:close()
       if not self.is_stopping then self.supervisor:process_died(self) end
     end,
@@ -154,9 +157,11 @@ local function log_new_instance_warnings(self)
   self.persistent.warnings = warnings
 end
 
+-- The PATH of the far end is not known here.
 local function log_instance_warnings(self)
   local env = self.spec.env
   log_new_instance_warnings(self)
+  if self.way then return end
   for _, requirement in ipairs(self.manifest.requires) do
     local command = type(requirement) == "table" and requirement.command
     local is_missing = type(command) == "string" and not core.which(command, env and env.PATH or nil)
@@ -221,13 +226,70 @@ local function start_instance_process(self)
   return true
 end
 
+-- {====== The connection to the far end ======
+
+-- Some servers refuse connections when many are being opened at once, so plugins take turns.
+---@class pintle.host.turns
+---@field taken integer
+---@field waiting pintle.event[]
+
+local turns = {} ---@type table<string, pintle.host.turns> by the client's words
+
+local function end_turn(turn)
+  local queue = turns[turn.client]
+  local first = table.remove(queue.waiting, 1)
+  if first then return first:set(true) end
+  queue.taken = queue.taken - 1
+  if queue.taken == 0 then turns[turn.client] = nil end
+end
+
+local turn_metatable = { __close = end_turn }
+
+-- Waits in the queue. A wait that was cancelled when its turn had come passes the turn on.
+local function wait_for_turn(queue, turn)
+  local event = loop.event()
+  table.insert(queue.waiting, event)
+  local ok, err = event:wait()
+  if ok then return turn end
+  for i, waiting in ipairs(queue.waiting) do
+    if waiting == event then return nil, err, table.remove(queue.waiting, i) end
+  end
+  end_turn(turn)
+  return nil, err
+end
+
+-- Returns a turn, which ends when it is closed.
+local function take_turn(way)
+  local turn = setmetatable({ client = table.concat(way.client, "\0") }, turn_metatable)
+  local queue = turns[turn.client] or { taken = 0, waiting = {} }
+  turns[turn.client] = queue
+  if queue.taken >= (way.at_once or math.huge) then return wait_for_turn(queue, turn) end
+  queue.taken = queue.taken + 1
+  return turn
+end
+
+-- Returns when the program runs at the far end, so the time that the way takes does not count as time of the handshake.
+local function connect_instance_process(self)
+  if not self.way then return start_instance_process(self) end
+  local turn <close>, err = take_turn(self.way)
+  if not turn then return nil, err end
+  if self.supervisor:is_given_up() then return nil, errors.new("closed", self.name .. " was stopped") end
+  self.connected = loop.event()
+  local ok
+  ok, err = start_instance_process(self)
+  if not ok then return nil, err end
+  return self.connected:wait()
+end
+
+-- }======
+
 -- For a process that did not survive the first message: the dialect tries another message with a new one.
 local function replace_instance_process(self)
   self.peer.stop_timeouts = KILL_TIMEOUTS
   self.peer:close()
   if self.is_stopping then return nil, self.dead end
   self.dead, self.running = nil, {}
-  return start_instance_process(self)
+  return connect_instance_process(self)
 end
 
 -- Whatever fails or raises before the manifest is read, the process is killed.
@@ -240,7 +302,7 @@ local cleanup = {
 
 local function open_instance(self)
   local _ <close> = setmetatable({ instance = self }, cleanup)
-  local ok, err = start_instance_process(self)
+  local ok, err = connect_instance_process(self)
   if not ok then return nil, err end
   local again
   ok, err, again = do_instance_handshake(self)
@@ -251,8 +313,9 @@ local function open_instance(self)
 end
 
 ---@param supervisor pintle.supervisor
+---@param way? pintle.way
 ---@return pintle.instance?, pintle.error?
-function instances.start(supervisor)
+function instances.start(supervisor, way)
   local spec, logger = supervisor.spec, supervisor.logger
   local ok, err = check_instance_sha256(spec.sha256)
   if not ok then return nil, err end
@@ -262,7 +325,7 @@ function instances.start(supervisor)
   local self = setmetatable({
     supervisor = supervisor, spec = spec, name = spec.name, config = spec.config, options = spec.options or {},
     discovered_manifest = spec.discovered_manifest, cwd = spec.cwd, extensions = spec.extensions,
-    sandbox = sandbox,
+    sandbox = sandbox, way = way, place = way and way.place,
     persistent = spec.persistent,
     handlers = spec.handlers, handshake_timeout = spec.handshake_timeout or HANDSHAKE_TIMEOUT,
     logger = logger, verbosity = logger.verbosity, running = {}, is_stopping = false,

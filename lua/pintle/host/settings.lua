@@ -125,6 +125,15 @@ end
 
 local function sandbox_option(value) return require("pintle.process.sandbox").check(value) end
 
+local function way_option(value) return require("pintle.via").check(value) end
+
+-- One way, or a list of ways; returns a list.
+local function ways_option(value)
+  if type(value) == "table" and type(value[1]) == "table" then return list_of(way_option)(value) end
+  local way, message = way_option(value)
+  return way and { way }, message
+end
+
 local function sha256_digests(value)
   return (type(value) == "table" and map_of(sha256_digest) or sha256_digest)(value)
 end
@@ -138,7 +147,7 @@ local SHARED = {
     max = amount, within = seconds_of, backoff = seconds_of, factor = number_between(1, 1000), max_backoff = seconds_of,
     jitter = number_between(0, 1),
   },
-  sandbox = sandbox_option,
+  sandbox = sandbox_option, via = false_or(way_option),
   limits = {
     header = count, message = count, nesting = count, queue = count, calls = count, text = amount, requests = count,
     backlog = count, values = count,
@@ -146,9 +155,26 @@ local SHARED = {
 }
 
 local HOST = { log = false_or "function", verbosity = verbosity }
+
+local POOL = { size = count, via = ways_option }
+
+-- Returns a table. By default there is a process for each way.
+local function pool_option(value)
+  if type(value) ~= "table" then
+    local size, message = count(value)
+    return size and { size = size }, message
+  end
+  local pool, message = check_values(value, nil, POOL)
+  if pool and not pool.size then
+    if not pool.via then return nil, "size or via expected" end
+    pool.size = #pool.via
+  end
+  return pool, message
+end
+
 local START = {
   command = command_words, name = plugin_name, env = map_of(false_or "string"), inherit = boolean_or(list_of "string"),
-  cwd = "string", config = any_value, sha256 = sha256_digests, pool = count, lazy = "boolean", spin = seconds_of,
+  cwd = "string", config = any_value, sha256 = sha256_digests, pool = pool_option, lazy = "boolean", spin = seconds_of,
   process_limits = { memory = amount, cpu = amount, files = amount, processes = amount, core = amount },
   handlers = map_of "function", discovered_manifest = any_value, options = "table", ordered = "boolean",
 }
@@ -226,6 +252,34 @@ function settings.absolute(path)
   return path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path
 end
 
+---The directory that an operation is told to work in. What is relative at the far end of a way is relative to the
+---directory that the plugin runs in, which this end does not know.
+---@param spec table as `settings.plugin` returns it
+---@param path string
+---@return string
+function settings.workdir(spec, path) return spec.ways and path or settings.absolute(path) end
+
+local function default_workdir(checked)
+  if not checked.ways then return settings.absolute(checked.cwd) end
+  return checked.cwd and checked.cwd:sub(1, 1) == "/" and checked.cwd or "."
+end
+
+-- What is for programs of this machine only.
+local THIS_MACHINE = { "sandbox", "sha256" }
+
+-- The ways of its processes, and how many processes there are.
+local function set_ways(checked, given, level)
+  local pool = checked.pool or { size = 1 }
+  if pool.via and given.via then error("either via or pool.via", level + 1) end
+  checked.ways, checked.pool = pool.via or checked.via and { checked.via } or nil, pool.size
+  for _, name in ipairs(checked.ways and THIS_MACHINE or {}) do
+    if checked[name] then
+      local advice = given[name] == nil and ("; %s = false starts the plugin without it"):format(name) or ""
+      error(("%s cannot be used with via: it is for programs of this machine%s"):format(name, advice), level + 1)
+    end
+  end
+end
+
 ---The settings of a plugin: its options, with those of the host as defaults.
 ---@param host table as `settings.host` returns it
 ---@param given pintle.start.options
@@ -235,7 +289,8 @@ function settings.plugin(host, given, level)
   local checked = add_defaults(check_start(given, level + 1), host, SHARED)
   if not checked.command then error("command: the program and its arguments are missing", level + 1) end
   checked.handlers = checked.handlers or {}
-  checked.workdir = settings.absolute(checked.cwd)
+  set_ways(checked, given, level + 1)
+  checked.workdir = default_workdir(checked)
   checked.guess = guess_name(checked.command)
   checked.persistent = {}
   for method in pairs(dialects.get(checked.dialect).host.handlers) do

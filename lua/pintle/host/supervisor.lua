@@ -9,6 +9,12 @@ local tasks = require "pintle.task"
 
 core.protect()
 
+---The place of a process: after it has died, another one takes the place.
+---@class pintle.slot
+---@field budget pintle.budget? if it is restarted
+---@field way pintle.way? where its process runs or starts
+---@field failed_way pintle.way? where it could not be started the last time
+
 ---@class pintle.supervisor
 ---@field spec table the settings of the plugin, as `settings.plugin` returns them
 ---@field name string
@@ -21,7 +27,9 @@ core.protect()
 ---@field manifest pintle.manifest?
 ---@field raw_manifest any the manifest of the last started process, as it was received
 ---@field failure pintle.error? why no process is left
+---@field slots pintle.slot[]
 ---@field is_started boolean
+---@field is_failing boolean whether one of the processes that `start` starts at once has failed
 ---@field is_stopped boolean whether `stop` was called
 local methods = {}
 
@@ -201,13 +209,34 @@ end
 
 local restart_supervised_process
 
-local function start_supervised_process(self)
-  local instance, err = instances.start(self)
+local function count_slots(self, way)
+  local count = 0
+  for _, slot in ipairs(self.slots) do count = count + (slot.way == way and 1 or 0) end
+  return count
+end
+
+-- The way that has the fewest processes. After a failed start, another one.
+local function choose_way(self, slot)
+  local ways, best, least = self.spec.ways or {}, nil, nil
+  for _, way in ipairs(ways) do
+    local count = count_slots(self, way)
+    if (way ~= slot.failed_way or not ways[2]) and (not best or count < least) then best, least = way, count end
+  end
+  return best
+end
+
+local function start_supervised_process(self, slot)
+  slot.way = choose_way(self, slot)
+  local instance, err = instances.start(self, slot.way)
   if self.is_stopped then
     if instance then instance:stop() end
     return nil, supervisor_stopped_error(self)
   end
-  if not instance or instance.dead then return nil, err or instance.dead end
+  if not instance or instance.dead then
+    slot.failed_way, slot.way = slot.way, nil
+    return nil, err or instance.dead
+  end
+  instance.slot, slot.failed_way = slot, nil
   self.members[#self.members + 1] = instance
   self.manifest, self.raw_manifest, self.failure = instance.manifest, instance.raw_manifest, nil
   local opened = self.dialect.host.opened
@@ -216,34 +245,34 @@ local function start_supervised_process(self)
 end
 
 -- A mistake in the settings or in the dialect raises. Calls may wait for the outcome, so it becomes an error value.
-local function try_supervised_start(self)
+local function try_supervised_start(self, slot)
   self.coming = self.coming + 1
-  local ok, started, err = pcall(start_supervised_process, self)
+  local ok, started, err = pcall(start_supervised_process, self, slot)
   self.coming = self.coming - 1
   if ok then return started, err end
   return nil, errors.new("invalid", ("%s cannot be started: %s"):format(self.name, tostring(started)))
 end
 
 -- `key` identifies the restart; it is removed from `restarts` when the plugin is stopped.
-local function restart_supervised_process_after(self, key, wait)
+local function restart_supervised_process_after(self, slot, key, wait)
   self.coming = self.coming + 1
   loop.sleep(wait)
   self.coming = self.coming - 1
   if not self.restarts[key] then return end
-  local ok, err = try_supervised_start(self)
+  local ok, err = try_supervised_start(self, slot)
   if not self.restarts[key] then return end
   self.restarts[key] = nil
   if not ok then
     log_supervisor_error(self, err)
-    return restart_supervised_process(self, err)
+    return restart_supervised_process(self, slot, err)
   end
-  log_supervisor_entry(self, "info", "restarted")
+  log_supervisor_entry(self, "info", slot.way and "restarted via " .. slot.way.place or "restarted")
   wake_supervisor_waiters(self)
 end
 
-local function give_up_supervised_restart(self, err)
-  if self.budget then
-    local message = ("given up after %s: %s"):format(supervisors.describe_budget(self.budget), err.message)
+local function give_up_supervised_restart(self, slot, err)
+  if slot.budget then
+    local message = ("given up after %s: %s"):format(supervisors.describe_budget(slot.budget), err.message)
     log_supervisor_entry(self, "error", message)
     err = errors.new("closed", self.name .. " was " .. message,
       { exit = err.exit, stderr = err.stderr, noise = err.noise })
@@ -253,13 +282,13 @@ local function give_up_supervised_restart(self, err)
   wake_supervisor_waiters(self, err)
 end
 
-function restart_supervised_process(self, err)
+function restart_supervised_process(self, slot, err)
   if self.is_stopped then return end
-  local wait = self.budget and supervisors.spend_restart(self.budget)
-  if not wait then return give_up_supervised_restart(self, err) end
+  local wait = slot.budget and supervisors.spend_restart(slot.budget)
+  if not wait then return give_up_supervised_restart(self, slot, err) end
   log_supervisor_entry(self, "warn", ("restarting in %.2fs"):format(wait))
   local key = {}
-  self.restarts[key] = tasks.start(restart_supervised_process_after, self, key, wait)
+  self.restarts[key] = tasks.start(restart_supervised_process_after, self, slot, key, wait)
 end
 
 ---Called by an instance when its process runs and its handshake begins.
@@ -278,8 +307,9 @@ function methods:process_died(instance)
   for i, member in ipairs(self.members) do
     if member == instance then
       table.remove(self.members, i)
+      instance.slot.way = nil
       log_supervisor_error(self, instance.dead)
-      return restart_supervised_process(self, instance.dead)
+      return restart_supervised_process(self, instance.slot, instance.dead)
     end
   end
 end
@@ -300,23 +330,36 @@ local function stop_supervised_processes(self)
   unregister_supervisor(self)
 end
 
+local function start_first_process(self, slot)
+  local ok, err = try_supervised_start(self, slot)
+  self.is_failing = self.is_failing or not ok
+  return ok, err
+end
+
 ---Starts all processes at once. If one cannot be started, all are stopped, and the plugin can be started again.
 ---@return true?, pintle.error?
 function methods:start()
-  self.is_started = true
-  local starting, failure = {}, nil
-  for i = 1, self.spec.pool or 1 do starting[i] = tasks.start(try_supervised_start, self) end
+  self.is_started, self.is_failing, self.slots = true, false, {}
+  local policy, starting, failure = self.spec.restart, {}, nil
+  for i = 1, self.spec.pool do
+    self.slots[i] = { budget = policy and supervisors.new_budget(policy) or nil }
+    starting[i] = tasks.start(start_first_process, self, self.slots[i])
+  end
   for _, task in ipairs(starting) do
     local ok, err = task:await()
     if not ok then failure = failure or err end
   end
   if failure then
     stop_supervised_processes(self)
-    self.is_started, self.failure = false, nil
+    self.is_started, self.is_failing, self.failure = false, false, nil
   end
   wake_supervisor_waiters(self, failure)
   return not failure or nil, failure
 end
+
+---Whether a process that has not been started yet is needed no more.
+---@return boolean
+function methods:is_given_up() return self.is_stopped or self.is_failing end
 
 ---Whether its processes are children of this process. After a fork, the child process has a copy of the supervisor,
 ---which must not stop them.
@@ -384,8 +427,8 @@ end
 function supervisors.new(spec, dialect, logger)
   return setmetatable({
     spec = spec, name = spec.name, dialect = dialect, logger = logger,
-    budget = spec.restart and supervisors.new_budget(spec.restart),
-    members = {}, opening = {}, coming = 0, restarts = {}, waiters = {}, is_started = false, is_stopped = false,
+    members = {}, opening = {}, coming = 0, restarts = {}, waiters = {}, slots = {}, is_started = false,
+    is_failing = false, is_stopped = false,
   }, metatable)
 end
 

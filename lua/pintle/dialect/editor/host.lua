@@ -44,7 +44,7 @@ local function editor_initialize_params(session)
   info, err = describe_editor_client(options.client_info)
   if not info then return nil, err end
   return setmetatable({
-    process_id = options.process_id ~= false and core.getpid() or nil,
+    process_id = options.process_id ~= false and not session.place and core.getpid() or nil,
     client_info = info,
     root_path = editor_workspace_path(session),
     initialize_options = session.config,

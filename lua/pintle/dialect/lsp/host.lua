@@ -36,13 +36,21 @@ local function absolute_lsp_path(path)
   return path == "." and lfs.currentdir() or lfs.currentdir() .. "/" .. path
 end
 
--- The workspace folder as URI and path; nil if there is none.
+-- The workspace folder as URI and path; nil if there is none. The directory of this process is no folder elsewhere.
 local function lsp_workspace_root(session)
   local root = session.options.root
   if root == false then return nil end
   if root and root:find "^%a[%w+.-]*://" then return root, wire.path(root) end
-  local path = absolute_lsp_path(root or session.cwd or ".")
+  local path = root or session.cwd
+  if not path and session.place then return nil end
+  path = absolute_lsp_path(path or ".")
   return wire.uri(path), path
+end
+
+-- A server may end when there is no process with this id, so one on another machine is not sent it.
+local function lsp_client_process_id(session)
+  if session.place or session.options.process_id == false then return json.null end
+  return core.getpid()
 end
 
 local function lsp_workspace_folders(root, path)
@@ -76,7 +84,7 @@ local function lsp_initialize_params(session)
   local root, path = lsp_workspace_root(session)
   session.state.folders = lsp_workspace_folders(root, path)
   return setmetatable({
-    processId = session.options.process_id == false and json.null or core.getpid(),
+    processId = lsp_client_process_id(session),
     clientInfo = { name = "pintle" },
     rootPath = path or json.null,
     rootUri = root or json.null,
