@@ -40,19 +40,10 @@ local connect = {}
 
 -- {====== Programs ======
 
--- The error of a conversation with a program at the far end that was not started, or to which the connection was lost.
-local function connection_error(child, name)
-  if child.is_started then
-    return errors.new("closed", ("%s was lost: %s"):format(name, child.failure), { stderr = child.lines })
-  end
-  local message, last_words = ("%s cannot be started: %s"):format(name, child.failure), child:last_words()
-  if last_words ~= "" then message = ("%s: %s"):format(message, last_words) end
-  return errors.new("spawn", message, { stderr = child.lines })
-end
-
 -- The error of a conversation with a program that has ended.
 local function program_exit_error(child, name)
-  if child.failure then return connection_error(child, name) end
+  local err = child:connection_error(name)
+  if err then return err end
   local message, last_words = ("%s ended with %s"):format(name, errors.describe_exit(child.exit)), child:last_words()
   if last_words ~= "" then message = ("%s: %s"):format(message, last_words) end
   return errors.new("closed", message, { exit = child.exit, stderr = child.lines })

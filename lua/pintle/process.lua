@@ -127,6 +127,19 @@ function methods:last_words() return self.crash and self.crash:summary() or "" e
 
 -- }======
 
+---Why a program at the far end could not be started, or was lost; nil if it has ended as programs do.
+---@param name string for the message
+---@return pintle.error?
+function methods:connection_error(name)
+  if not self.failure then return nil end
+  if self.is_started then
+    return errors.new("closed", ("%s was lost: %s"):format(name, self.failure), { stderr = self.lines })
+  end
+  local message, last_words = ("%s cannot be started: %s"):format(name, self.failure), self:last_words()
+  if last_words ~= "" then message = ("%s: %s"):format(message, last_words) end
+  return errors.new("spawn", message, { stderr = self.lines })
+end
+
 -- {====== The end of the process ======
 
 -- Also kills the rest of its process group, which may hold the pipes open.

@@ -22,7 +22,7 @@ local MAY_REQUIRE = {
   ["cli"] = {
     "pintle.bytes", "pintle.core", "pintle.dialect", "pintle.duration", "pintle.error", "pintle.host",
     "pintle.jsonrpc", "pintle.lazy", "pintle.loop", "pintle.manifest", "pintle.plugin", "pintle.process",
-    "pintle.schema", "pintle.task", "pintle.version",
+    "pintle.schema", "pintle.task", "pintle.version", "pintle.via",
   },
   ["connect"] = {
     "pintle.core", "pintle.error", "pintle.loop", "pintle.options", "pintle.peer", "pintle.process",

@@ -28,6 +28,7 @@ function check.define(parser)
     :argname "PATTERN":count "*"
   parser:option("-t --timeout", "How long each answer, and the exit, may take, such as 10s.", "5s"):argname "TIME"
     :convert(options.seconds)
+  options.define_via(parser)
   options.define_start_timeout(parser)
   parser:flag("--strict", "Treat warnings as failures.")
   parser:flag("--list", "List the probes and exit.")
@@ -256,8 +257,8 @@ end
 -- probes say why.
 local function recognise_checked_plugin(args, console)
   local started, err = recognition.start_plugin({
-    command = args.command, dialect = args.dialect, config = args.config, start_timeout = args.start_timeout,
-    log = "silent",
+    command = args.command, dialect = args.dialect, config = args.config, via = args.via,
+    start_timeout = args.start_timeout, log = "silent",
   }, console)
   if not started then return args.dialect, err end
   started.plugin:stop()
@@ -291,8 +292,8 @@ local function run_all_probes(args, console)
   if not args.json then console:print(("Speaks %s%s."):format(name, args.dialect and "" or " (recognised)")) end
   console:flush()
   local has_handshake = runner.run_probes({
-    command = args.command, env = console:plugin_environment(), timeout = args.timeout, config = args.config,
-    root = args.root,
+    command = args.command, env = console:plugin_environment(args.via), via = args.via, timeout = args.timeout,
+    config = args.config, root = args.root,
     run = args.run and { name = args.run, args = args.args or {} }, dialect = dialect, selects = selects,
   }, function(result)
     report:add_probe_result(result)

@@ -122,11 +122,12 @@ local function append_to_lua_path(name, places)
   return (os.getenv(name .. "_5_4") or os.getenv(name) or ";;") .. ";" .. places
 end
 
----Extra environment variables for plugins. In a checkout, plugins find its modules after all others.
+---Extra environment variables for plugins. In a checkout, plugins of this machine find its modules after all others.
+---@param way? pintle.way where the plugin runs, if not on this machine
 ---@return table<string, string>?
-function methods:plugin_environment()
+function methods:plugin_environment(way)
   local root = self.checkout
-  if not root then return nil end
+  if not root or way then return nil end
   return {
     LUA_PATH_5_4 = append_to_lua_path("LUA_PATH", ("%s/lua/?.lua;%s/lua/?/init.lua"):format(root, root)),
     LUA_CPATH_5_4 = append_to_lua_path("LUA_CPATH", root .. "/build/?.so"),

@@ -23,7 +23,7 @@ local main = {}
 
 ---The subcommands, in the groups and the order of the overview.
 main.GROUPS = {
-  { "Use a plugin", "inspect", "call", "run" },
+  { "Use a plugin", "inspect", "call", "run", "lead" },
   { "Write and test a plugin", "new", "check", "bench" },
   { "Record a conversation", "trace", "show", "view", "replay" },
   { "Look after pintle", "doctor", "completion", "manual", "help", "version" },

@@ -64,6 +64,14 @@ function options.append_words(words, list, first)
   return table.move(list, first or 1, #list, #words + 1, table.move(words, 1, #words, 1, {}))
 end
 
+---@param text string
+---@return string[]
+function options.split_at_spaces(text)
+  local words = {}
+  for word in text:gmatch "%S+" do words[#words + 1] = word end
+  return words
+end
+
 ---@param path string
 ---@return string
 function options.absolute(path)
@@ -132,10 +140,68 @@ local function read_sandbox(text)
 end
 
 ---@param parser table
+---@return table option
 function options.define_sandbox(parser)
-  parser:option("--sandbox", "What the plugin may do: strict, read-only, or a JSON object with its fields.")
+  return parser:option("--sandbox", "What the plugin may do: strict, read-only, or a JSON object with its fields.")
     :argname "SANDBOX":convert(read_sandbox)
 end
+
+-- {====== The way to another machine or a container ======
+
+local ENGINES = { "ssh", "slurm", "docker", "podman", "kubernetes" }
+
+-- How an engine is named on the command line.
+local WAY_FORMS = {
+  ssh = "ssh:HOST", slurm = "slurm[:PARTITION]", docker = "docker:NAME", podman = "podman:NAME",
+  kubernetes = "kubernetes:POD[/CONTAINER]",
+}
+
+-- What comes after the name of an engine, as its options.
+local TARGETS = {
+  kubernetes = function(text)
+    local pod, container = text:match "^([^/]+)/(.+)$"
+    return { pod = pod or text, container = container }
+  end,
+  slurm = function(text) return text == "" or { partition = text } end,
+}
+
+local function engine_way(engine, target)
+  if target == "" and engine ~= "slurm" then return nil, WAY_FORMS[engine] .. " expected" end
+  return { [engine] = TARGETS[engine] and TARGETS[engine](target) or target }
+end
+
+local function unknown_way(text)
+  local name, rest = text:match "^([^:]*)(.*)$"
+  local near = suggestions.nearest_name(name, ENGINES)
+  if near then return ("no way %q; did you mean %s%s?"):format(text, near, rest) end
+  local forms = {}
+  for i, engine in ipairs(ENGINES) do forms[i] = WAY_FORMS[engine] end
+  return ("no way %q; there are %s, a JSON object, and the words of a client"):format(text, table.concat(forms, ", "))
+end
+
+local function read_way(text)
+  local engine, target = text:match "^(%l+):(.*)$"
+  if not engine then engine, target = text, "" end
+  if WAY_FORMS[engine] then return engine_way(engine, target) end
+  if text:find "^%s*[{%[]" then return options.json(text) end
+  if text:find "%s" or text:find "^%.?/" then return options.split_at_spaces(text) end
+  return nil, unknown_way(text)
+end
+
+local function checked_way(text)
+  local way, message = read_way(text)
+  if message then return nil, message end
+  return require("pintle.via").check(way)
+end
+
+---@param parser table
+---@return table option
+function options.define_via(parser)
+  return parser:option("--via", "Run the program elsewhere: ssh:HOST, slurm[:PARTITION], docker:NAME, podman:NAME,"
+    .. " kubernetes:POD[/CONTAINER], a JSON object, or the words of a client."):argname "WAY":convert(checked_way)
+end
+
+-- }======
 
 ---The dialect that an option names.
 ---@param name string
@@ -160,7 +226,7 @@ end
 function options.define_starting(parser, log_level, default_dialect)
   options.define_dialect(parser, default_dialect)
   parser:option("--config", "The plugin's configuration, as JSON."):argname "JSON":convert(options.json)
-  options.define_sandbox(parser)
+  parser:mutex(options.define_sandbox(parser), options.define_via(parser))
   options.define_start_timeout(parser)
   options.define_log(parser, log_level)
 end

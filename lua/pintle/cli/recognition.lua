@@ -87,6 +87,7 @@ end
 ---@field err pintle.error? set when no process could be started
 ---@field entries? pintle.entry[] log entries of the process, until they are forwarded
 ---@field begun number? time of the start
+---@field opened number? time of the first handshake
 ---@field is_done boolean whether the lane has finished
 ---@field is_over boolean whether its result is no longer needed
 ---@field is_used boolean whether the process has received another dialect before
@@ -144,6 +145,8 @@ end
 local function try_queued_dialects(search, lane, session)
   local manifest, err, again
   lane.is_used = false
+  lane.opened = lane.opened or loop.now()
+  search.notify()
   search.listen(lane, session)
   repeat
     manifest, err, again = attempt_handshake(search, lane, session)
@@ -325,15 +328,17 @@ end
 
 local function grace_after(seconds) return math.min(math.max(seconds, LEAST_GRACE), MOST_GRACE) end
 
--- Seconds until the next decision if nothing changes: the end of the grace period, or the start of the next lane.
+-- Seconds until the next decision if nothing changes: the end of the grace period, or the start of the next lane. A
+-- program at the far end of a way may have to wait for its start; its silence begins later.
 local function seconds_to_next_decision(search, best)
   if best then
-    best.grace_end = best.grace_end or loop.now() + grace_after(loop.now() - best.begun)
+    best.grace_end = best.grace_end or loop.now() + grace_after(loop.now() - best.opened)
     return best.grace_end - loop.now()
   end
   local stagger = search.is_hinted and HINTED_STAGGER * search.start_timeout or STAGGER
   for i, lane in ipairs(search.lanes) do
-    if not lane.begun then return search.lanes[i - 1].begun + stagger - loop.now() end
+    local opened = not lane.begun and search.lanes[i - 1].opened
+    if opened then return opened + stagger - loop.now() end
   end
 end
 
@@ -528,8 +533,8 @@ function recognition.start_plugin(args, console, on_entry)
     if started.plugin and entry.plugin == started.plugin.name then entry.plugin = started.label end
     return show(entry)
   end
-  local start = { command = args.command, config = args.config, env = console:plugin_environment(),
-    stop_timeouts = recognition.STOP_TIMEOUTS, sandbox = args.sandbox, ordered = args.ordered }
+  local start = { command = args.command, config = args.config, env = console:plugin_environment(args.via),
+    stop_timeouts = recognition.STOP_TIMEOUTS, sandbox = args.sandbox, ordered = args.ordered, via = args.via }
   local timer = terminal.has_bar and loop.after(SILENCE, function()
     console:show_wait(("waiting for an answer of %s …"):format(table.concat(args.command, " ")))
   end)
@@ -542,7 +547,7 @@ function recognition.start_plugin(args, console, on_entry)
   end
   if timer then loop.cancel(timer) end
   console:clear_wait()
-  if not plugin then return nil, suggestions.explain_start_error(dialect, args.command) end
+  if not plugin then return nil, args.via and dialect or suggestions.explain_start_error(dialect, args.command) end
   started.plugin, started.dialect, started.label = plugin, dialect, plugin.manifest.name
   function started.name_in(err)
     err.message = with_manifest_name(plugin, err.message)

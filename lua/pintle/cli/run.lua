@@ -60,6 +60,7 @@ local function check_what_to_start(args)
   if args.config ~= nil then
     return options.usage_error "--config is for a program: pintle run --config JSON -- CMD…"
   end
+  if args.via then return options.usage_error "--via is for a program: pintle run --via WAY -- CMD…" end
   return true
 end
 

@@ -116,12 +116,6 @@ local function decode_command_list(word)
   return list
 end
 
-local function split_command_at_spaces(text)
-  local words = {}
-  for word in text:gmatch "%S+" do words[#words + 1] = word end
-  return words
-end
-
 ---What is wrong with the command of a program before it is started.
 ---@param command string[]
 ---@param name string the subcommand
@@ -138,7 +132,7 @@ function suggestion.fault_of_command(command, name)
   end
   if program:find "%s" and not lfs.attributes(program) then
     return ("there is no program %q; write its arguments as words: pintle %s %s"):format(program, name,
-      options.shell_line(options.append_words(split_command_at_spaces(program), command, 2)))
+      options.shell_line(options.append_words(options.split_at_spaces(program), command, 2)))
   end
 end
 

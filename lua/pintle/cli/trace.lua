@@ -12,6 +12,7 @@ local lfs = lazy "lfs"
 local loop = lazy "pintle.loop"
 local recording = lazy "pintle.cli.recording"
 local sandboxes = lazy "pintle.process.sandbox"
+local ways = lazy "pintle.via"
 
 local NOT_FOUND, NOT_EXECUTABLE = 127, 126
 local ENOENT = 2
@@ -24,7 +25,7 @@ function trace.define(parser)
   parser:argument("command", "The program to start, and its arguments."):argname "CMD…"
   parser:option("-o --output", "The file to write; %p in it becomes the process id of the program"
     .. " (default: pintle-trace-DATE-TIME-PID.jsonl)."):argname "FILE"
-  options.define_sandbox(parser)
+  parser:mutex(options.define_sandbox(parser), options.define_via(parser))
 end
 
 local SIGNALS = { "INT", "TERM", "HUP", "QUIT", "USR1", "USR2" }
@@ -381,8 +382,13 @@ end
 
 local function spawn_plugin(args, console)
   local spawning = {
-    command = args.command, env = console:plugin_environment(), stderr = "pipe", sandbox = args.sandbox,
+    command = args.command, env = console:plugin_environment(args.via), stderr = "pipe", sandbox = args.sandbox,
   }
+  if args.via then
+    local err
+    spawning, err = ways.relay(args.via, spawning)
+    if not spawning then return nil, err end
+  end
   if not args.sandbox then
     local process, message, kind, number = core.spawn(spawning)
     return process, process == nil and errors.new(kind or "spawn", message, { errno = number }) or nil

@@ -12,14 +12,14 @@ function __pintle_at
             continue
         end
         switch "$command:$word"
-            case 'inspect:-d' 'inspect:--dialect' 'inspect:--config' 'inspect:--sandbox' 'inspect:--start-timeout' 'inspect:--log' 'call:--args' 'call:--method' 'call:--params' 'call:-t' 'call:--timeout' 'call:-o' 'call:--output' 'call:-d' 'call:--dialect' 'call:--config' 'call:--sandbox' 'call:--start-timeout' 'call:--log' 'run:-t' 'run:--timeout' 'run:-d' 'run:--dialect' 'run:--config' 'run:--sandbox' 'run:--start-timeout' 'run:--log' 'new:-d' 'new:--dialect' 'check:-d' 'check:--dialect' 'check:--run' 'check:--args' 'check:--config' 'check:--root' 'check:--only' 'check:-t' 'check:--timeout' 'check:--start-timeout' 'bench:--args' 'bench:--method' 'bench:--params' 'bench:-n' 'bench:--calls' 'bench:--seconds' 'bench:-k' 'bench:--in-flight' 'bench:--warm-up' 'bench:-t' 'bench:--timeout' 'bench:-d' 'bench:--dialect' 'bench:--config' 'bench:--sandbox' 'bench:--start-timeout' 'bench:--log' 'trace:-o' 'trace:--output' 'trace:--sandbox' 'show:-m' 'show:--method' 'show:-w' 'show:--width' 'view:-o' 'view:--output' 'view:-t' 'view:--title' 'view:--payload' 'replay:--as' 'replay:-i' 'replay:--ignore' 'replay:-t' 'replay:--timeout'
+            case 'inspect:-d' 'inspect:--dialect' 'inspect:--config' 'inspect:--sandbox' 'inspect:--via' 'inspect:--start-timeout' 'inspect:--log' 'call:--args' 'call:--method' 'call:--params' 'call:-t' 'call:--timeout' 'call:-o' 'call:--output' 'call:-d' 'call:--dialect' 'call:--config' 'call:--sandbox' 'call:--via' 'call:--start-timeout' 'call:--log' 'run:-t' 'run:--timeout' 'run:-d' 'run:--dialect' 'run:--config' 'run:--sandbox' 'run:--via' 'run:--start-timeout' 'run:--log' 'lead:--eof-timeout' 'lead:--term-timeout' 'lead:--limit' 'new:-d' 'new:--dialect' 'check:-d' 'check:--dialect' 'check:--run' 'check:--args' 'check:--config' 'check:--root' 'check:--only' 'check:-t' 'check:--timeout' 'check:--via' 'check:--start-timeout' 'bench:--args' 'bench:--method' 'bench:--params' 'bench:-n' 'bench:--calls' 'bench:--seconds' 'bench:-k' 'bench:--in-flight' 'bench:--warm-up' 'bench:-t' 'bench:--timeout' 'bench:-d' 'bench:--dialect' 'bench:--config' 'bench:--sandbox' 'bench:--via' 'bench:--start-timeout' 'bench:--log' 'trace:-o' 'trace:--output' 'trace:--sandbox' 'trace:--via' 'show:-m' 'show:--method' 'show:-w' 'show:--width' 'view:-o' 'view:--output' 'view:-t' 'view:--title' 'view:--payload' 'replay:--as' 'replay:-i' 'replay:--ignore' 'replay:-t' 'replay:--timeout'
                 set is_value true
             case '*:-*'
             case ':*'
                 set command $word
             case '*'
                 set place (math $place + 1)
-                contains -- $command inspect call check bench trace; and break
+                contains -- $command inspect call lead check bench trace; and break
         end
     end
     test "$command" = "$argv[1]"; or return 1
@@ -35,6 +35,7 @@ complete -c pintle -n '__pintle_at \'\'' -l version -d 'Print the version and ex
 complete -c pintle -n "__pintle_at ''" -a inspect -d 'Show what a plugin can do: its operations, resources and prompts'
 complete -c pintle -n "__pintle_at ''" -a call -d 'Run one operation of a plugin, or call any method'
 complete -c pintle -n "__pintle_at ''" -a run -d 'Start a plugin, or all in a directory, with a prompt'
+complete -c pintle -n "__pintle_at ''" -a lead -d 'Run a program, and end it when its input ends'
 complete -c pintle -n "__pintle_at ''" -a new -d 'Create a plugin that runs, with its spec and a README'
 complete -c pintle -n "__pintle_at ''" -a check -d 'Test whether a plugin conforms to its protocol'
 complete -c pintle -n "__pintle_at ''" -a bench -d 'Measure how long calls of a plugin take'
@@ -54,6 +55,7 @@ complete -c pintle -n '__pintle_at inspect 0' -l names -d 'Print only the operat
 complete -c pintle -n '__pintle_at inspect 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin: editor, gevals, liquid, lsp, mcp, reginald (default: all are tried)'
 complete -c pintle -n '__pintle_at inspect 0' -l config -x -d 'The plugin\'s configuration, as JSON'
 complete -c pintle -n '__pintle_at inspect 0' -l sandbox -x -d 'What the plugin may do: strict, read-only, or a JSON object with its fields'
+complete -c pintle -n '__pintle_at inspect 0' -l via -x -d 'Run the program elsewhere: ssh:HOST, slurm[:PARTITION], docker:NAME, podman:NAME, kubernetes:POD[/CONTAINER], a JSON object, or the words of a client'
 complete -c pintle -n '__pintle_at inspect 0' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
 complete -c pintle -n '__pintle_at inspect 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr: debug, info, warn, error or silent (default: warn)'
 complete -c pintle -n '__pintle_at inspect 0' -x -a '(__fish_complete_command)'
@@ -69,6 +71,7 @@ complete -c pintle -n '__pintle_at call 0' -s o -l output -r -F -d 'Save images 
 complete -c pintle -n '__pintle_at call 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin: editor, gevals, liquid, lsp, mcp, reginald (default: all are tried)'
 complete -c pintle -n '__pintle_at call 0' -l config -x -d 'The plugin\'s configuration, as JSON'
 complete -c pintle -n '__pintle_at call 0' -l sandbox -x -d 'What the plugin may do: strict, read-only, or a JSON object with its fields'
+complete -c pintle -n '__pintle_at call 0' -l via -x -d 'Run the program elsewhere: ssh:HOST, slurm[:PARTITION], docker:NAME, podman:NAME, kubernetes:POD[/CONTAINER], a JSON object, or the words of a client'
 complete -c pintle -n '__pintle_at call 0' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
 complete -c pintle -n '__pintle_at call 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr: debug, info, warn, error or silent (default: info)'
 complete -c pintle -n '__pintle_at call 0' -x -a '(__fish_complete_command)'
@@ -79,11 +82,19 @@ complete -c pintle -n '__pintle_at run' -s t -l timeout -x -d 'How long an opera
 complete -c pintle -n '__pintle_at run' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin: editor, gevals, liquid, lsp, mcp, reginald (default: for a directory gevals; for a program all are tried)'
 complete -c pintle -n '__pintle_at run' -l config -x -d 'The plugin\'s configuration, as JSON'
 complete -c pintle -n '__pintle_at run' -l sandbox -x -d 'What the plugin may do: strict, read-only, or a JSON object with its fields'
+complete -c pintle -n '__pintle_at run' -l via -x -d 'Run the program elsewhere: ssh:HOST, slurm[:PARTITION], docker:NAME, podman:NAME, kubernetes:POD[/CONTAINER], a JSON object, or the words of a client'
 complete -c pintle -n '__pintle_at run' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
 complete -c pintle -n '__pintle_at run' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr: debug, info, warn, error or silent (default: info)'
 complete -c pintle -n '__pintle_at run' -l no-history -d 'Do not save entered lines'
 complete -c pintle -n '__pintle_at run 0' -x -a '(__fish_complete_directories (commandline -ct))'
 complete -c pintle -n '__pintle_at run +' -F
+
+complete -c pintle -n '__pintle_at lead 0' -s h -l help -d 'Show this help message and exit'
+complete -c pintle -n '__pintle_at lead 0' -l eof-timeout -x -d 'Time between the end of its input and SIGTERM (default: 2s)'
+complete -c pintle -n '__pintle_at lead 0' -l term-timeout -x -d 'Time between SIGTERM and SIGKILL (default: 2s)'
+complete -c pintle -n '__pintle_at lead 0' -l limit -x -d 'A limit of each of its processes: memory, core (bytes), cpu (seconds), files, processes'
+complete -c pintle -n '__pintle_at lead 0' -x -a '(__fish_complete_command)'
+complete -c pintle -n '__pintle_at lead +' -F
 
 complete -c pintle -n '__pintle_at new' -s h -l help -d 'Show this help message and exit'
 complete -c pintle -n '__pintle_at new' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin: editor, gevals, liquid, lsp, mcp, reginald (default: gevals)'
@@ -97,6 +108,7 @@ complete -c pintle -n '__pintle_at check 0' -l config -x -d 'The plugin\'s confi
 complete -c pintle -n '__pintle_at check 0' -l root -x -a '(__fish_complete_directories (commandline -ct))' -d 'The workspace of a language server or an editor server'
 complete -c pintle -n '__pintle_at check 0' -l only -x -d 'Run only these probes; * and ? are wildcards'
 complete -c pintle -n '__pintle_at check 0' -s t -l timeout -x -d 'How long each answer, and the exit, may take, such as 10s (default: 5s)'
+complete -c pintle -n '__pintle_at check 0' -l via -x -d 'Run the program elsewhere: ssh:HOST, slurm[:PARTITION], docker:NAME, podman:NAME, kubernetes:POD[/CONTAINER], a JSON object, or the words of a client'
 complete -c pintle -n '__pintle_at check 0' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
 complete -c pintle -n '__pintle_at check 0' -l strict -d 'Treat warnings as failures'
 complete -c pintle -n '__pintle_at check 0' -l list -d 'List the probes and exit'
@@ -117,6 +129,7 @@ complete -c pintle -n '__pintle_at bench 0' -l json -d 'Print the results as JSO
 complete -c pintle -n '__pintle_at bench 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin: editor, gevals, liquid, lsp, mcp, reginald (default: all are tried)'
 complete -c pintle -n '__pintle_at bench 0' -l config -x -d 'The plugin\'s configuration, as JSON'
 complete -c pintle -n '__pintle_at bench 0' -l sandbox -x -d 'What the plugin may do: strict, read-only, or a JSON object with its fields'
+complete -c pintle -n '__pintle_at bench 0' -l via -x -d 'Run the program elsewhere: ssh:HOST, slurm[:PARTITION], docker:NAME, podman:NAME, kubernetes:POD[/CONTAINER], a JSON object, or the words of a client'
 complete -c pintle -n '__pintle_at bench 0' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
 complete -c pintle -n '__pintle_at bench 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr: debug, info, warn, error or silent (default: silent)'
 complete -c pintle -n '__pintle_at bench 0' -x -a '(__fish_complete_command)'
@@ -125,6 +138,7 @@ complete -c pintle -n '__pintle_at bench +' -F
 complete -c pintle -n '__pintle_at trace 0' -s h -l help -d 'Show this help message and exit'
 complete -c pintle -n '__pintle_at trace 0' -s o -l output -r -F -d 'The file to write; %p in it becomes the process id of the program (default: pintle-trace-DATE-TIME-PID.jsonl)'
 complete -c pintle -n '__pintle_at trace 0' -l sandbox -x -d 'What the plugin may do: strict, read-only, or a JSON object with its fields'
+complete -c pintle -n '__pintle_at trace 0' -l via -x -d 'Run the program elsewhere: ssh:HOST, slurm[:PARTITION], docker:NAME, podman:NAME, kubernetes:POD[/CONTAINER], a JSON object, or the words of a client'
 complete -c pintle -n '__pintle_at trace 0' -x -a '(__fish_complete_command)'
 complete -c pintle -n '__pintle_at trace +' -F
 
@@ -164,6 +178,6 @@ complete -c pintle -n '__pintle_at completion 0' -x -a 'bash fish zsh'
 complete -c pintle -n '__pintle_at manual' -s h -l help -d 'Show this help message and exit'
 
 complete -c pintle -n '__pintle_at help' -s h -l help -d 'Show this help message and exit'
-complete -c pintle -n '__pintle_at help 0' -x -a 'inspect call run new check bench trace show view replay doctor completion manual help version'
+complete -c pintle -n '__pintle_at help 0' -x -a 'inspect call run lead new check bench trace show view replay doctor completion manual help version'
 
 complete -c pintle -n '__pintle_at version' -s h -l help -d 'Show this help message and exit'

@@ -273,6 +273,7 @@ metatable.__close = methods.close
 ---@class pintle.cli.check.pipe.options
 ---@field command string[]
 ---@field env? table<string, string>
+---@field via? pintle.way
 ---@field framing "line"|"header"
 ---@field timeout number seconds for each wait
 ---@field on_piece fun(piece: pintle.cli.check.piece)
@@ -285,14 +286,18 @@ function pipes.start(given)
     received = 0, is_over = false,
   }, metatable)
   local child, err = processes.start {
-    command = given.command, env = given.env, on_stderr = function() end,
+    command = given.command, env = given.env, via = given.via, on_stderr = function() end,
+    on_started = function() wake_waiter(self) end,
     on_exit = function(exit) note_exit(self, exit) end,
   }
   if not child then return nil, err end
   self.child, self.stdin, self.stdout = child, child.process.stdin, child.process.stdout
   self.reader = { on_ready = function() read_plugin_output(self) end }
   assert(loop.watch(self.stdout:fileno(), "r", self.reader))
-  return self
+  self:await(function() return child.is_started or self.exit end, math.huge)
+  if child.is_started then return self end
+  self:close()
+  return nil, child:connection_error(given.command[1])
 end
 
 return pipes

@@ -141,6 +141,7 @@ end
 ---@class pintle.cli.check.context
 ---@field command string[]
 ---@field env? table<string, string>
+---@field via? pintle.way
 ---@field timeout number seconds for each answer
 ---@field config any
 ---@field root? string path of the workspace

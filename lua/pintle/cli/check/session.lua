@@ -519,7 +519,8 @@ function sessions.start(context, ...)
   }, metatable)
   local err
   self.pipe, err = pipes.start {
-    command = command_with_arguments(context.command, ...), env = context.env, timeout = context.timeout,
+    command = command_with_arguments(context.command, ...), env = context.env, via = context.via,
+    timeout = context.timeout,
     framing = context.dialect.framing, on_piece = function(piece) receive_piece(self, piece) end,
   }
   if not self.pipe then return nil, err end
