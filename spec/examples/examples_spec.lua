@@ -80,6 +80,14 @@ describe("examples/supervised", function()
   end)
 end)
 
+describe("examples/far", function()
+  it("counts primes with a pool over two ways", function()
+    local output, code = run { "lua5.4", "examples/far/host.lua" }
+    assert.equal("4 processes over 2 ways\n9592 primes below 100000\n", output)
+    assert.equal(0, code)
+  end)
+end)
+
 describe("examples/sqlite", function()
   local hosts = require "pintle.host"
   local json = core.json

@@ -3,7 +3,7 @@ local children = require "spec.support.children"
 local core = require "pintle.core"
 local engines = require "spec.support.engines"
 local far_plugins = require "spec.support.far_plugins"
-local hosts = require "pintle.host"
+local logged_host = require "spec.support.logged_host"
 local tasks = require "pintle.task"
 local turn_until = require "spec.support.turning"
 
@@ -14,15 +14,11 @@ local QUICK = { max = 3, within = 60, backoff = 0.01, jitter = 0 }
 describe("a host", function()
   local host, entries, marker
 
-  local function said(pattern)
-    for _, entry in ipairs(entries) do
-      if tostring(entry):find(pattern) then return entry end
-    end
-  end
+  local function said(pattern) return logged_host.find(entries, pattern) end
 
   before_each(function()
-    entries, marker = {}, far_plugins.marker()
-    host = hosts { log = function(entry) entries[#entries + 1] = entry end, extensions = true }
+    host, entries = logged_host.open { extensions = true }
+    marker = far_plugins.marker()
   end)
 
   after_each(function() host:stop() end)
