@@ -6,7 +6,8 @@
 -- on two in others, eight times apart. Only a hundred plugins that all have something to do are left alone, for they
 -- keep any number of cores busy. The ratio is ours to the limit; `better` says which way is good. `scale` turns a
 -- printed figure into `unit`. A row with `messages` has no ratio: the difference for each of so many messages is in its
--- place. A row without `target` has none to meet. A row that is slow is passed over by --quick.
+-- place. A row without `target` has none to meet. A row that is slow is passed over by --quick. A
+-- command that cannot be run here prints "skipped: " and the reason.
 
 local MICROSECOND = { unit = "µs", scale = 1e6 }
 local MILLISECOND = { unit = "ms", scale = 1e3 }
@@ -199,6 +200,26 @@ add(MICROSECOND, {
   better = "less",
   target = 1.3,
 })
+
+-- {====== At the far end of a way ======
+
+local function far(measure, mode, way, name, better, more)
+  local row = { name = name, better = better, against = "on this machine" }
+  row.both = ("lua bench/far_host.lua %s %s SECONDS ROUNDS 1"):format(mode, way)
+  for field, value in pairs(more or {}) do row[field] = value end
+  add(measure, row)
+end
+
+far(MICROSECOND, "call", "none", "plugin:execute through the relay, without a client", "less")
+far(MICROSECOND, "call", "ssh", "plugin:execute over ssh to this machine", "less")
+far(MILLISECOND, "start", "none", "host:start through the relay, without a client", "less")
+far(MILLISECOND, "start", "ssh", "host:start over ssh to this machine", "less")
+far(CALLS, "pool", "ssh", "a pool of 64 over ssh, 64 calls in flight", "more",
+  { both = "lua bench/far_host.lua pool ssh SECONDS ROUNDS 64" })
+far(MILLISECOND, "launch", "ssh", "starting a pool of 64 over ssh", "less",
+  { both = "lua bench/far_host.lua launch ssh SECONDS ROUNDS 64" })
+
+-- }======
 
 local function memory(name, which, target)
   add(MEGABYTE, {

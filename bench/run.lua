@@ -24,12 +24,14 @@ local function fill_in(command)
   return filled
 end
 
--- The figures that a command prints, in the order of printing.
+-- The figures that a command prints, in the order of printing; nil and the reason if it cannot be run here.
 local function figures(command)
   local pipe = assert(io.popen(fill_in(command)))
-  local list = {}
-  for figure in pipe:lines("n") do list[#list + 1] = figure end
-  if not pipe:close() or #list == 0 then error("this failed:" .. fill_in(command), 0) end
+  local text, list = pipe:read "a", {}
+  local reason = text:match "^skipped: ([^\n]*)"
+  for figure in text:gmatch "%S+" do list[#list + 1] = tonumber(figure) end
+  if not pipe:close() or #list == 0 and not reason then error("this failed:" .. fill_in(command), 0) end
+  if reason then return nil, reason end
   return list
 end
 
@@ -57,7 +59,9 @@ local function compare(row, ours, limit)
 end
 
 local function measure(row)
-  local list, values, ratios = rounds(row), {}, {}
+  local list, reason = rounds(row)
+  if not list then return nil, reason end
+  local values, ratios = {}, {}
   for i = 1, #list, 2 do
     values[#values + 1] = list[i + 1]
     ratios[#ratios + 1] = compare(row, list[i + 1], list[i])
@@ -66,12 +70,17 @@ local function measure(row)
   return value, ratio, is_met(row, ratio)
 end
 
+-- Without a value, the ratio is the reason.
 local function print_json(row, value, ratio, met)
   local members = {}
   local function member(name, content)
     members[#members + 1] = json.encode(name) .. ":" .. json.encode(content)
   end
   member("name", row.name)
+  if not value then
+    member("skipped", ratio)
+    return print("{" .. table.concat(members, ",") .. "}")
+  end
   member("value", value)
   member("unit", row.unit)
   member("against", row.against)
@@ -92,6 +101,7 @@ local function print_line(name, value, against, ratio, target, met)
 end
 
 local function print_text(row, value, ratio, met)
+  if not value then return print(pad(row.name, 54) .. "skipped: " .. ratio) end
   local sign = row.better == "less" and "≤ " or "≥ "
   local target, verdict = "–", ""
   if row.target then target, verdict = sign .. row.target, met and "met" or "MISSED" end
