@@ -128,7 +128,7 @@ describe("the order of decoded objects", function()
     assert.equal(orders[1], orders[2])
     assert.equal(orders[6], orders[7])
     for i = 3, 6 do assert.not_equal(orders[1], orders[i]) end
-    assert.equal(orders[1], getmetatable(decode '{"a":1,"b":2}'))
+    assert.equal(getmetatable(decode '{"a":1,"b":2}'), getmetatable(decode '{"a":1,"b":2}'))
     orders = orders_in("[" .. large(64) .. "," .. large(64) .. "]")
     assert.equal(orders[1], orders[2])
   end)
