@@ -3,6 +3,7 @@
 local core = require "pintle.core"
 local loop = require "pintle.loop"
 local pintle = require "pintle"
+local processes = require "spec.support.processes"
 
 local runs = {}
 
@@ -24,28 +25,12 @@ function runs.shuffle(list)
   return list
 end
 
-local function slurp(path)
-  local file <close> = io.open(path, "rb")
-  return file and file:read "a"
-end
-
--- The running processes whose environment has the mark of a run.
-local function processes_with(mark)
-  local lfs, pids = require "lfs", {}
-  for name in lfs.dir "/proc" do
-    local pid = name:match "^%d+$"
-    local environment = pid and slurp(("/proc/%s/environ"):format(pid))
-    if environment and environment:find(mark, 1, true) then pids[#pids + 1] = math.tointeger(tonumber(pid)) end
-  end
-  return pids
-end
-
 -- What each of these processes waits for, as far as the kernel says it.
 local function describe_processes(pids)
   local lines = {}
   for i, pid in ipairs(pids) do
     local function show(name)
-      return (slurp(("/proc/%d/%s"):format(pid, name)) or "?"):gsub("%z", " "):gsub("%s+$", "")
+      return (processes.read(pid, name) or "?"):gsub("%z", " "):gsub("%s+$", "")
     end
     local state = show("status"):match "State:%s*(%C+)" or "gone"
     lines[i] = ("process %d (%s): %s, in %s, system call %s"):format(pid, show "cmdline", state, show "wchan",
@@ -63,10 +48,10 @@ end
 ---@return integer[] pids
 function runs.await_none(mark)
   local deadline = core.now() + ENDING
-  local pids = processes_with(mark)
+  local pids = processes.marked(mark)
   while #pids > 0 and core.now() < deadline do
     pintle.sleep(0.02)
-    pids = processes_with(mark)
+    pids = processes.marked(mark)
   end
   kill_all(pids)
   return pids
@@ -151,7 +136,7 @@ function runs.run(command, env, seconds)
   local result = { text = text, status = status, signal = signal }
   if not status and not signal then
     result.problem = ("still ran after %d s"):format(seconds)
-    result.text = result.text .. describe_processes(processes_with(mark))
+    result.text = result.text .. describe_processes(processes.marked(mark))
   end
   process:close()
   local left = runs.await_none(mark)

@@ -2,9 +2,10 @@
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local engines = require "spec.support.engines"
-local lfs = require "lfs"
+local files = require "spec.support.files"
 local link = require "spec.support.engines.link"
 local pintle = require "pintle"
+local processes = require "spec.support.processes"
 local trials = require "spec.support.trials"
 local via = require "pintle.via"
 
@@ -30,20 +31,6 @@ local function start(words, code, options)
   return relay, mark
 end
 
-local function slurp(path)
-  local file <close> = io.open(path, "rb")
-  return file and file:read "a"
-end
-
-local function find_processes(text)
-  local found = {}
-  for name in lfs.dir "/proc" do
-    local environment = name:find "^%d+$" and slurp(("/proc/%s/environ"):format(name))
-    if environment and environment:find(text, 1, true) then found[#found + 1] = math.tointeger(tonumber(name)) end
-  end
-  return found
-end
-
 local function wait_for(is_true)
   local deadline = core.now() + children.patience
   while not is_true() do
@@ -52,15 +39,9 @@ local function wait_for(is_true)
   end
 end
 
--- The program; the relay has the mark in its settings.
-local function programs(relay, mark)
-  local found = find_processes(mark)
-  for i = #found, 1, -1 do if found[i] == relay:pid() then table.remove(found, i) end end
-  return found
-end
-
+-- The relay has the mark in its settings.
 local function assert_gone(relay, mark)
-  wait_for(function() return #programs(relay, mark) == 0 end)
+  wait_for(function() return #processes.marked(mark, relay:pid()) == 0 end)
 end
 
 -- The processes of the lead on this machine, by role.
@@ -68,7 +49,7 @@ local function lead_processes(relay)
   local roles = {}
   local function look(pid)
     for _, child in ipairs(link.children(pid)) do
-      local command = (slurp(("/proc/%d/cmdline"):format(child)) or ""):gsub("%z", " ")
+      local command = (processes.read(child, "cmdline") or ""):gsub("%z", " ")
       local role = command:match "/dev/null (%l+) $"
       if role then roles[role] = child end
       look(child)
@@ -126,7 +107,7 @@ describe("the end of the far end", function()
     relay:kill "KILL"
     relay:wait(children.patience)
     assert_gone(relay, mark)
-    assert.equal("eof\nterm\n", slurp(name))
+    assert.equal("eof\nterm\n", files.read(name))
     os.remove(name)
   end)
 
@@ -292,7 +273,7 @@ for name, prefix in pairs(PREFIXES) do
         local code, signal = relay:wait(children.patience)
         assert.is_true(code == 255 or signal == "KILL")
         assert_gone(relay, mark)
-        wait_for(function() return #find_processes(lead_mark) == 0 end)
+        wait_for(function() return #processes.marked(lead_mark) == 0 end)
       end)
     end
   end)

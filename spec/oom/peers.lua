@@ -297,7 +297,7 @@ function scenarios.peer_output_blocked()
   end)
 end
 
--- Input that breaks off, batches, what is no message, the end, and the end that was foreseen.
+-- Input that breaks off, batches, input that is not a message, the end, and the expected end.
 local function feed(framing, text, f, limits)
   local read, write = core.pipe()
   local out, into = core.pipe()

@@ -2,6 +2,7 @@
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local files = require "spec.support.files"
+local processes = require "spec.support.processes"
 
 local far_plugins = {}
 
@@ -36,24 +37,19 @@ function far_plugins.marker()
   return { PINTLE_FAR_PLUGIN = ("%d-%d"):format(children.own_pid, count) }
 end
 
--- The numbers of the processes with this variable, also those in containers.
-local function processes_with(marker)
-  local line = "PINTLE_FAR_PLUGIN=" .. marker.PINTLE_FAR_PLUGIN
-  local pipe <close> = assert(io.popen(("grep -lzsx '%s' /proc/[0-9]*/environ"):format(line)))
-  return pipe:read "a"
+local function find_running(marker)
+  return processes.marked("PINTLE_FAR_PLUGIN=" .. marker.PINTLE_FAR_PLUGIN .. "\0")
 end
 
 -- Waits until no such process is left.
 function far_plugins.await_end(marker)
   local deadline = core.now() + children.patience
-  repeat
-    local left = processes_with(marker)
-    if left == "" then return end
+  while find_running(marker)[1] do
+    if core.now() > deadline then error("left at the far end: " .. table.concat(find_running(marker), " ")) end
     core.poll(0.02)
-  until core.now() > deadline
-  error("left at the far end: " .. processes_with(marker))
+  end
 end
 
-function far_plugins.is_running(marker) return processes_with(marker) ~= "" end
+function far_plugins.is_running(marker) return find_running(marker)[1] ~= nil end
 
 return far_plugins

@@ -6,6 +6,7 @@ local kept = require "spec.support.engines.kept"
 local lfs = require "lfs"
 local link = require "spec.support.engines.link"
 local pintle = require "pintle"
+local processes = require "spec.support.processes"
 local via = require "pintle.via"
 
 local trials = {}
@@ -53,21 +54,6 @@ function trials.list(count, seed)
     }
   end
   return list
-end
-
-local function slurp(path)
-  local file <close> = io.open(path, "rb")
-  return file and file:read "a"
-end
-
--- The processes whose environment has the text: the program and the lead.
-local function find_processes(text)
-  local found = {}
-  for name in lfs.dir "/proc" do
-    local environment = name:find "^%d+$" and slurp(("/proc/%s/environ"):format(name))
-    if environment and environment:find(text, 1, true) then found[#found + 1] = name end
-  end
-  return found
 end
 
 local function wait_for(is_true)
@@ -128,16 +114,13 @@ local function check_end(trial)
   end
   local left = {}
   local gone = wait_for(function()
-    left = find_processes(trial.mark)
-    for i = #left, 1, -1 do -- the relay has the mark in its settings
-      if math.tointeger(tonumber(left[i])) == relay:pid() then table.remove(left, i) end
-    end
+    left = processes.marked(trial.mark, relay:pid()) -- the relay has the mark in its settings
     return not left[1]
   end)
   if gone then return nil end
   local commands = {}
   for i, number in ipairs(left) do
-    commands[i] = number .. " " .. (slurp(("/proc/%s/cmdline"):format(number)) or ""):gsub("%c", " "):sub(1, 80)
+    commands[i] = number .. " " .. (processes.read(number, "cmdline") or ""):gsub("%c", " "):sub(1, 80)
   end
   return ("%d processes are left: %s"):format(#left, table.concat(commands, "; "))
 end

@@ -252,7 +252,7 @@ function settings.absolute(path)
   return path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path
 end
 
----The directory that an operation is told to work in. What is relative at the far end of a way is relative to the
+---The working directory of an operation. What is relative at the far end of a way is relative to the
 ---directory that the plugin runs in, which this end does not know.
 ---@param spec table as `settings.plugin` returns it
 ---@param path string

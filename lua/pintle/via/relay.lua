@@ -59,7 +59,7 @@ local SIGNALS = { "HUP", "INT", "QUIT", "TERM", "USR1", "USR2" }
 ---@field is_heard boolean whether `lead` has said something since the last look
 ---@field is_asked boolean whether `lead` has not answered a question yet
 ---@field is_explained boolean whether our stderr says why the connection ends
----@field is_stopping boolean whether the client was told to end
+---@field is_stopping boolean whether the client has got SIGTERM
 ---@field is_over boolean whether the client has ended
 
 local function quote_word(word) return "'" .. word:gsub("'", [['\'']]) .. "'" end

@@ -18,7 +18,7 @@ descendants() {
   done
 }
 
-# The processes that have inherited the variable PINTLE_ENGINE or a directory in the folder, whoever their parent is.
+# The processes that have inherited the variable PINTLE_ENGINE or a directory in the folder, whatever their parent is.
 marked() {
   {
     grep -lzx "PINTLE_ENGINE=$folder" /proc/[0-9]*/environ
