@@ -182,7 +182,10 @@ local function engine_fields(name, value)
   local engine = engines[name]
   if value == true and #engine.required == 0 then value = {} end
   if type(value) == "string" and engine.short then value = { [engine.short] = value } end
-  if type(value) ~= "table" then return nil, ("%s: a table expected, got %s"):format(name, type(value)) end
+  if type(value) ~= "table" then
+    local expected = engine.short and "a string or a table" or "a table"
+    return nil, ("%s: %s expected, got %s"):format(name, expected, type(value))
+  end
   return check_fields(name, engine, value)
 end
 
