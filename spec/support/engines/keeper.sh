@@ -6,7 +6,7 @@
 folder=$1
 shift
 
-env PINTLE_ENGINE="$folder" "$@" >> "$folder/log" 2>&1 < /dev/null &
+env PINTLE_ENGINE="$folder" TMPDIR="$folder" "$@" >> "$folder/log" 2>&1 < /dev/null &
 engine=$!
 
 # descendants PID -> its children, theirs, and so on; a process is listed after its parent
