@@ -74,7 +74,7 @@ describe("a traced conversation", function()
     local started <close> = cli.start(trace "cat")
     assert.is_true(converse(started, text) == text)
     assert.equal(0, (started.process:wait(children.patience)))
-    assert.is_true(#records() > 100)
+    assert.is_true(#records() > 2) -- how many depends on whether the first header announces a long message
   end)
 
   local function line(body) return body .. "\n" end
