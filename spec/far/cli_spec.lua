@@ -75,16 +75,19 @@ describe("pintle --via", function()
   describe("ssh", function()
     local get, way, marker = engines.shared "sshd", nil, nil
 
-    before_each(function()
-      way = json.encode { ssh = { host = "node", config = get().config } }
-      marker = far_plugins.marker()
-    end)
-
-    after_each(function() far_plugins.await_end(marker) end)
+    -- Skipped without ssh, which `before_each` cannot do.
+    local function it_over_ssh(title, test)
+      it(title, function()
+        way = json.encode { ssh = { host = "node", config = get().config } }
+        marker = far_plugins.marker()
+        test()
+        far_plugins.await_end(marker)
+      end)
+    end
 
     local function run(subcommand, ...) return cli.run(cli.words(subcommand, "--via", way, ...)) end
 
-    it("takes the words of a client", function()
+    it_over_ssh("takes the words of a client", function()
       local words = table.concat(get().prefix, " ")
       assert.equal("Hello, Ada\n", (cli.run(cli.words("call", "--log", "silent", "--via", words, marked(marker, PLAIN),
         "--", "greet", "name=Ada"))))
@@ -94,27 +97,27 @@ describe("pintle --via", function()
       gevals = "examples/greeter/plugin.lua", mcp = "spec/support/plugins/catalog.lua",
       lsp = "spec/support/plugins/language.lua",
     } do
-      it("recognises a plugin that speaks " .. dialect, function()
+      it_over_ssh("recognises a plugin that speaks " .. dialect, function()
         local output, err, status = run("inspect", "--json", marked(marker, far_plugins.shared(path)))
         assert.same({ "", 0 }, { err, status })
         assert.equal(dialect, json.decode(output).dialect)
       end)
     end
 
-    it("names what the far end does not have", function()
+    it_over_ssh("names what the far end does not have", function()
       local output, err, status = run("inspect", "no-such-program", "x")
       assert.same({ "", 2 }, { output, status })
       assert.equal("pintle: no-such-program cannot be started: ssh node: cannot run \"no-such-program\": "
         .. "No such file or directory\n", err)
     end)
 
-    it("measures", function()
+    it_over_ssh("measures", function()
       local output, _, status = run("bench", "--json", "-n", "5", "-d", "gevals", marked(marker, PLAIN), "--", "greet")
       assert.equal(0, status)
       assert.equal(5, json.decode(output).calls)
     end)
 
-    it("checks", function()
+    it_over_ssh("checks", function()
       local output, err, status = run("check", "-d", "gevals", "--only", "one-shot", "--only", "handshake",
         "--only", "stdout", "--run", "greet", "--args", '{"name":"Ada"}',
         marked(marker, far_plugins.shared "examples/greeter/plugin.lua"))
@@ -123,14 +126,14 @@ describe("pintle --via", function()
       assert.equal(0, status)
     end)
 
-    it("opens a prompt", function()
+    it_over_ssh("opens a prompt", function()
       local prompt <close> = cli.start(cli.words("run", "--log", "silent", "--via", way, "--", marked(marker, PLAIN)))
       prompt:say "greet name=Ada\nreload\ngreet name=Bob\n"
       prompt.process.stdin:close()
       assert.same({ "Hello, Ada\nHello, Bob\n", "", 0 }, { prompt:finish() })
     end)
 
-    it("records", function()
+    it_over_ssh("records", function()
       local recording <close> = files.scratch()
       local tracer = cli.words("trace", "--via", way, "-o", recording.path, marked(marker, PLAIN))
       assert.equal("Hello, Ada\n", (cli.run(cli.words("call", "-d", "gevals", "--log", "silent", "bin/pintle", tracer,
@@ -139,7 +142,7 @@ describe("pintle --via", function()
       assert.equal(127, (select(3, run("trace", "-o", recording.path, "no-such-program"))))
     end)
 
-    it("cancels with Ctrl-C, and leaves nothing", function()
+    it_over_ssh("cancels with Ctrl-C, and leaves nothing", function()
       local started <close> = cli.start(cli.words("call", "-d", "gevals", "--via", way, marked(marker, PLAIN), "--",
         "wait"), { stdin = "null" })
       cli.await(function() return far_plugins.is_running(marker) end)
