@@ -15,7 +15,7 @@ local via = {}
 ---@field docker? string|pintle.via.container
 ---@field podman? string|pintle.via.container
 ---@field env? table<string, string|false> variables for the client
----@field lua? string|string[] Lua at the far end: names, or paths; the first that exists there is used
+---@field lua? string|string[] Lua at the far end: names, or paths; the first that is 5.3 or newer is used
 ---@field connect_timeout? number|string how long it may take until the far end is ready; default: 30s, 10m for Slurm
 ---@field keepalive? number|string interval of the messages that keep the far end running; default: 5s
 

@@ -28,7 +28,7 @@ local SIGNALS = { "HUP", "INT", "QUIT", "TERM", "USR1", "USR2" }
 ---@field env table<string, string|false> variables for the client
 ---@field death_signal? pintle.signal for the client when the relay is killed; default: KILL
 ---@field place string the far end, for messages
----@field lua string[] names or paths of Lua at the far end; the first that exists is used
+---@field lua string[] names or paths of Lua at the far end; the first that is 5.3 or newer is used
 ---@field connect_timeout number seconds until the far end is ready
 ---@field keepalive number seconds
 ---@field mark string begins each line on the client's stderr that `lead` has written; secret
